@@ -59,6 +59,7 @@ typedef struct gopt_kernel {
     int revision;           /* raise when its results or layouts change */
     const gopt_knob *knobs; /* NULL: none */
     bool generated;         /* emits C; false: run is precompiled */
+    bool rival;             /* one of several ways for the same groups: a setting kernel.NAME says whether it may be chosen */
     bool (*fits)(const gopt_group *g, const int64_t *knob, const gopt_target *t);
     /* Seconds on one call by roofline: operations and bytes against the target's figures. */
     double (*cost)(const gopt_group *g, const int64_t *knob, const gopt_target *t);

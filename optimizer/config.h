@@ -35,7 +35,14 @@ bool gopt_config_equal(const gopt_config *a, const gopt_config *b);
 /* Index into gopt_passes of the passes that run, in order; returns their number. */
 int gopt_config_pipeline(const gopt_config *c, int *pass);
 int64_t gopt_config_threads(const gopt_config *c);
-/* Presets: "debug", "reduce-overhead", "max-autotune", "baseline", "default", or a YAML file (name: value). */
+bool gopt_config_pass_on(const gopt_config *c, const gopt_pass *p);
+bool gopt_config_kernel_on(const gopt_config *c, const gopt_kernel *k);
+/* Values of the pass's or kernel's knobs in the order of its rows; they lie in c. */
+const int64_t *gopt_config_pass_knobs(const gopt_config *c, const gopt_pass *p);
+const int64_t *gopt_config_kernel_knobs(const gopt_config *c, const gopt_kernel *k);
+/* preset.c. Presets: "debug", "reduce-overhead", "max-autotune", "baseline", "default", or a YAML file (name: value). */
+int gopt_preset_count(void);
+const char *gopt_preset_at(int i, const char **doc); /* name of the i-th, NULL past the end */
 gopt_status gopt_config_preset(gopt_config *c, const char *name_or_path, gopt_err *e);
 
 #endif
