@@ -41,6 +41,7 @@ typedef struct gopt_step {
     const int *origin; /* imported nodes it does the work of */
     int n_origin;
     double cost_s; /* predicted */
+    bool pack_late; /* late steps: constant operands may be packed once, when the kernel is chosen */
 } gopt_step;
 
 typedef struct gopt_code {

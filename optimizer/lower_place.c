@@ -1,0 +1,160 @@
+/* lower_place.c: weights laid out for their kernels, activations placed in the arena. */
+#include <string.h>
+
+#include "lower.h"
+#include "memory.h"
+
+static size_t packed_bytes(const gopt_plan *main_plan, const gopt_step *s, int k)
+{
+    return s->kernel && s->kernel->packed_bytes && s->group.in[k].constant
+               ? s->kernel->packed_bytes(&s->group, s->knob, &main_plan->target, k)
+               : 0;
+}
+
+/* p->values has room for the new value. */
+static gopt_status pack_operand(gopt_plan *main_plan, gopt_plan *p, gopt_step *s, int k, size_t bytes, gopt_err *e)
+{
+    void *data = gopt_arena_take(&main_plan->arena, 1, GOPT_MAX(bytes, (size_t)GOPT_ARENA_ALIGN));
+    if (!data)
+        return gopt_oom(e);
+    s->kernel->pack(&s->group, s->knob, &main_plan->target, k, data);
+    p->values[p->n_values] = (gopt_plan_value){.dtype = GOPT_DTYPE_U8,
+                                               .rank = 1,
+                                               .dim = {(int64_t)bytes},
+                                               .place = GOPT_PLACE_CONST,
+                                               .bytes = bytes,
+                                               .data = data};
+    s->in[k] = p->n_values++;
+    ((gopt_operand *)s->group.in)[k].packed = true;
+    return GOPT_OK;
+}
+
+static gopt_status pack_plan(gopt_plan *main_plan, gopt_plan *p, gopt_err *e)
+{
+    int more = 0;
+    for (int i = 0; i < p->n_steps; i++) {
+        for (int k = 0; k < p->steps[i].group.n_in; k++)
+            more += packed_bytes(main_plan, &p->steps[i], k) > 0;
+        for (int b = 0; b < p->steps[i].n_bodies; b++)
+            GOPT_TRY(pack_plan(main_plan, p->steps[i].body[b], e));
+    }
+    gopt_plan_value *grown = GOPT_NEW(&main_plan->arena, gopt_plan_value, p->n_values + more);
+    if (!grown)
+        return gopt_oom(e);
+    if (p->n_values)
+        memcpy(grown, p->values, (size_t)p->n_values * sizeof *grown);
+    p->values = grown;
+    for (int i = 0; i < p->n_steps; i++)
+        for (int k = 0; k < p->steps[i].group.n_in; k++) {
+            size_t bytes = packed_bytes(main_plan, &p->steps[i], k);
+            if (bytes)
+                GOPT_TRY(pack_operand(main_plan, p, &p->steps[i], k, bytes, e));
+        }
+    return GOPT_OK;
+}
+
+gopt_status gopt_lower_pack(gopt_plan *p, gopt_err *e)
+{
+    return pack_plan(p, p, e);
+}
+
+static gopt_status place_values(gopt_plan *p, int planner, gopt_err *e)
+{
+    gopt_interval *at = gopt_calloc((size_t)p->n_values + 1, sizeof *at);
+    int *value = gopt_calloc((size_t)p->n_values + 1, sizeof *value);
+    gopt_status s = at && value ? GOPT_OK : gopt_oom(e);
+    int n = 0;
+    for (int i = 0; !s && i < p->n_steps; i++)
+        for (int k = 0; k < p->steps[i].group.n_out; k++) {
+            int v = p->steps[i].out[k];
+            if (v < 0 || p->values[v].place != GOPT_PLACE_ARENA)
+                continue;
+            at[n] = (gopt_interval){.bytes = p->values[v].bytes, .first = i, .last = p->values[v].last_step};
+            value[n++] = v;
+        }
+    if (!s)
+        s = gopt_memory_plan(at, n, (gopt_planner)planner, &p->arena_bytes, e);
+    for (int i = 0; !s && i < n; i++)
+        p->values[value[i]].offset = at[i].offset;
+    gopt_free(at);
+    gopt_free(value);
+    return s;
+}
+
+/* Bytes of constants that steps or outputs read, each piece of memory once. */
+typedef struct seen {
+    const void **at;
+    size_t n, mask;
+} seen;
+
+static bool first_time(seen *s, const void *data)
+{
+    size_t h = (size_t)(((uintptr_t)data >> 4) * 0x9E3779B97F4A7C15u) & s->mask;
+    for (; s->at[h]; h = (h + 1) & s->mask)
+        if (s->at[h] == data)
+            return false;
+    s->at[h] = data;
+    return true;
+}
+
+static size_t count_values(const gopt_plan *p)
+{
+    size_t n = (size_t)p->n_values;
+    for (int i = 0; i < p->n_steps; i++)
+        for (int b = 0; b < p->steps[i].n_bodies; b++)
+            n += count_values(p->steps[i].body[b]);
+    return n;
+}
+
+static size_t weigh(seen *s, const gopt_plan *p, const int *value, int n)
+{
+    size_t bytes = 0;
+    for (int k = 0; k < n; k++) {
+        int v = value[k];
+        while (v >= 0 && p->values[v].place == GOPT_PLACE_ALIAS)
+            v = p->values[v].outer;
+        if (v >= 0 && p->values[v].place == GOPT_PLACE_CONST && first_time(s, p->values[v].data))
+            bytes += p->values[v].bytes;
+    }
+    return bytes;
+}
+
+static size_t weigh_plan(seen *s, const gopt_plan *p)
+{
+    size_t bytes = weigh(s, p, p->outputs, p->n_outputs);
+    for (int i = 0; i < p->n_steps; i++) {
+        bytes += weigh(s, p, p->steps[i].in, p->steps[i].group.n_in);
+        for (int b = 0; b < p->steps[i].n_bodies; b++)
+            bytes += weigh_plan(s, p->steps[i].body[b]);
+    }
+    return bytes;
+}
+
+static gopt_status place_plan(gopt_plan *main_plan, gopt_plan *p, int planner, gopt_err *e)
+{
+    for (int i = 0; i < p->n_steps; i++) {
+        gopt_step *s = &p->steps[i];
+        if (s->kernel) {
+            s->work = s->kernel->work(&s->group, s->knob, &main_plan->target);
+            p->workspace_bytes = GOPT_MAX(p->workspace_bytes, s->work.workspace);
+        }
+        for (int b = 0; b < s->n_bodies; b++)
+            GOPT_TRY(place_plan(main_plan, s->body[b], planner, e));
+    }
+    return place_values(p, planner, e);
+}
+
+gopt_status gopt_lower_place(gopt_plan *p, int planner, gopt_err *e)
+{
+    GOPT_TRY(place_plan(p, p, planner, e));
+    seen s = {.mask = 1};
+    while (s.mask < 2 * count_values(p))
+        s.mask *= 2;
+    s.at = gopt_calloc(s.mask, sizeof *s.at);
+    if (!s.at)
+        return gopt_oom(e);
+    s.mask--;
+    p->weight_bytes = weigh_plan(&s, p);
+    gopt_free(s.at);
+    return GOPT_OK;
+}
