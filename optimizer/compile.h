@@ -30,7 +30,8 @@ typedef gopt_status gopt_compile_watch(void *ctx, const gopt_graph *g, const gop
 
 typedef struct gopt_compile_options {
     gopt_target target;
-    const char *cache_dir; /* NULL: no cache */
+    const char *cache_dir;   /* NULL: no cache */
+    const char *scratch_dir; /* where the compiler works; left as it was */
     int64_t deadline;      /* gopt_now(); 0: none. ELIMIT when passed */
     gopt_compile_watch *watch;
     void *watch_ctx;
