@@ -1,8 +1,13 @@
 /* expr.h: pointwise expressions: what a fused group computes per element, before or after its anchor.
  *
  * A straight-line program of instructions in the order of their evaluation. Every instruction has a class (float, signed,
- * unsigned or bool) that follows from its operands: a load has its operand's. One definition serves all: the reference
- * (scalar, double), precompiled kernels (tiles of floats) and code generators (C text). */
+ * unsigned or bool) and a dtype that follow from its operands: a load has its operand's. One definition serves all: the
+ * reference (scalar, double), precompiled kernels (tiles of floats) and code generators (C text).
+ *
+ * Operands of one instruction always have one class: the builders convert where a caller mixes them. A constant without a
+ * dtype takes the other operand's class (0.0 beside an int64 becomes 0), otherwise float wins over signed, signed over
+ * unsigned, unsigned over bool. Floats are computed in double and rounded where they are stored or cast; integers wrap to
+ * their dtype after every instruction. */
 #ifndef GOPT_EXPR_H
 #define GOPT_EXPR_H
 
@@ -34,22 +39,26 @@ typedef enum gopt_expr_class { GOPT_CLASS_FLOAT, GOPT_CLASS_INT, GOPT_CLASS_UINT
 typedef struct gopt_instr {
     gopt_expr_code code;
     gopt_expr_class class;
-    gopt_dtype dtype; /* LOAD, ACC: of the operand; CAST: the target */
+    gopt_dtype dtype; /* LOAD, ACC: of the operand; CAST: the target; CONST: NONE until one is known; tests and logic: BOOL;
+                         else of the first operand that has one */
     int arg[3];       /* earlier instructions; -1 when unused */
     int64_t i;        /* LOAD: operand number; CONST of class int, uint, bool: value */
     double f;         /* CONST of class float: value */
 } gopt_instr;
 
-#define GOPT_EXPR_MAX 256 /* instructions of one expression */
+#define GOPT_EXPR_LIMIT 256 /* instructions of one expression */
 
 typedef struct gopt_expr {
     gopt_arena *arena; /* where the instructions live; borrowed */
     gopt_instr *at;
     int n;
     size_t cap;
-    int result; /* instruction whose value is stored; -1 while empty */
-    bool failed; /* sticky: out of memory or over GOPT_EXPR_MAX */
+    int result; /* instruction whose value is stored: the last one built unless set otherwise; -1 while empty */
+    bool failed; /* sticky: out of memory or over GOPT_EXPR_LIMIT */
 } gopt_expr;
+
+const char *gopt_expr_code_text(gopt_expr_code code);
+int gopt_expr_code_args(gopt_expr_code code);
 
 /* {.arena = a, .result = -1}. */
 gopt_expr gopt_expr_new(gopt_arena *a);
@@ -68,13 +77,17 @@ int gopt_expr_cast(gopt_expr *x, int a, gopt_dtype d);
  * instruction of src's result. */
 int gopt_expr_splice(gopt_expr *x, const gopt_expr *src, const int *load, int loads, int acc);
 gopt_expr gopt_expr_copy(gopt_arena *a, const gopt_expr *src);
+/* Marks the instructions that the result needs; the queries below count only those. */
+void gopt_expr_live(const gopt_expr *x, bool live[GOPT_EXPR_LIMIT]);
 int gopt_expr_loads(const gopt_expr *x);              /* 1 + highest operand number loaded; 0 when none */
 int gopt_expr_cost(const gopt_expr *x);               /* rough operations per element: add 1, exp 10, ... */
-bool gopt_expr_is_float(const gopt_expr *x);          /* every load is float32 or a bool used by select, all codes have tile code */
+/* A float32 result from float32 loads and bool loads that only select, logic and tests read; casts only to float32. */
+bool gopt_expr_is_float(const gopt_expr *x);
 bool gopt_expr_equal(const gopt_expr *a, const gopt_expr *b);
 
-/* Text: "add(mul(acc, in1), const(0.5))", with dtypes of loads where not float32: "in2:bool". Round-trips exactly (floats
- * as %a or shortest decimal). */
+/* Text: "add(mul(acc, in1), const(0.5))", with dtypes of loads where not float32: "in2:bool". Constants: 0.5, 3 (signed),
+ * 3u (unsigned), true; "const(0.5):float16" when they have a dtype. What is used more than once is named where it first
+ * occurs: "mul(t0=exp(in0), t0)". Round-trips exactly (floats in shortest decimal). */
 void gopt_expr_print(const gopt_expr *x, gopt_text *t);
 gopt_status gopt_expr_parse(gopt_expr *out, gopt_arena *a, const char *text, gopt_err *e);
 
@@ -86,10 +99,17 @@ typedef union gopt_scalar {
 } gopt_scalar;
 /* load[k] is operand k's element, acc the anchor's; tmp has room for x->n scalars. */
 gopt_scalar gopt_expr_eval(const gopt_expr *x, const gopt_scalar *load, gopt_scalar acc, gopt_scalar *tmp);
+/* The same for n elements at once: operand k's are load[k*n .. k*n+n), tmp has room for x->n * n scalars. Returns the n
+ * results, which lie in load, acc or tmp. acc may be NULL without an ACC. */
+const gopt_scalar *gopt_expr_eval_tile(const gopt_expr *x, const gopt_scalar *load, const gopt_scalar *acc, gopt_scalar *tmp,
+                                       int n);
 gopt_scalar gopt_scalar_load(const gopt_tensor *t, int64_t i);        /* in the class of t's dtype */
 void gopt_scalar_store(gopt_tensor *t, int64_t i, gopt_expr_class class, gopt_scalar v);
 gopt_expr_class gopt_dtype_class(gopt_dtype d);
-/* The dtype of the result when it is not a float expression: bool for comparisons, the operand's otherwise. */
+/* v of class `from` as a value of dtype d, in d's class: with its rounding, truncation and wrapping. */
+gopt_scalar gopt_scalar_cast(gopt_scalar v, gopt_expr_class from, gopt_dtype d);
+/* The dtype of the result: bool for comparisons, the first typed operand's otherwise; float32, int64, uint64 or bool for a
+ * constant without one. */
 gopt_dtype gopt_expr_dtype(const gopt_expr *x);
 
 #endif

@@ -36,7 +36,20 @@ void gopt_tensor_set_int(gopt_tensor *t, int64_t i, int64_t v);
 /* Whole arrays at once, the quick way for kernels: n elements from/to doubles. */
 void gopt_dtype_load(gopt_dtype d, const void *src, int64_t first, int64_t n, double *dst);
 void gopt_dtype_store(gopt_dtype d, void *dst, int64_t first, int64_t n, const double *src);
+/* The same through 64-bit integers, for integer and bool types (floats round and truncate as above). */
+void gopt_dtype_load_int(gopt_dtype d, const void *src, int64_t first, int64_t n, int64_t *dst);
+void gopt_dtype_store_int(gopt_dtype d, void *dst, int64_t first, int64_t n, const int64_t *src);
+/* v as integer or bool type d holds it: wrapped (the bits of a uint64; any non-zero is true). */
+int64_t gopt_dtype_wrap(gopt_dtype d, int64_t v);
+/* A double as integer or bool type d holds it: truncated, then wrapped; NaN is 0, or true for bool. */
+int64_t gopt_dtype_trunc(gopt_dtype d, double v);
+/* v rounded to float type d. */
+double gopt_dtype_round(gopt_dtype d, double v);
 
+/* float32 to one of the 8-bit floats F8E4M3FN ... F8E5M2FNUZ or to F4E2M1. Without saturate, what is out of range becomes
+ * infinity, or NaN where the type has none. */
+uint8_t gopt_f32_to_small(gopt_dtype d, float f, bool saturate);
+float gopt_small_to_f32(gopt_dtype d, uint8_t code); /* also F8E8M0 */
 float gopt_f16_to_f32(uint16_t h);
 uint16_t gopt_f32_to_f16(float f);
 float gopt_bf16_to_f32(uint16_t h);
