@@ -54,19 +54,18 @@ void gopt_file_unmap(gopt_mapping *m)
     *m = (gopt_mapping){0};
 }
 
-static gopt_status write_all(int fd, const gopt_piece *piece, const char *path, gopt_err *e)
+bool gopt_fd_write(int fd, const void *p, size_t bytes)
 {
-    const char *p = piece->data;
-    for (size_t left = piece->bytes; left > 0;) {
-        ssize_t n = write(fd, p, left);
+    for (const char *at = p; bytes > 0;) {
+        ssize_t n = write(fd, at, bytes);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
-            return failed(e, path);
-        p += n;
-        left -= (size_t)n;
+        if (n < 0)
+            return false;
+        at += n;
+        bytes -= (size_t)n;
     }
-    return GOPT_OK;
+    return true;
 }
 
 /* Creates a new file beside target and puts its name into temp. A file of the same name can only be one that a killed
@@ -106,7 +105,8 @@ static gopt_status fill(int fd, const gopt_piece *pieces, int n, const char *pat
 {
     gopt_status s = GOPT_OK;
     for (int i = 0; i < n && !s; i++)
-        s = write_all(fd, &pieces[i], path, e);
+        if (!gopt_fd_write(fd, pieces[i].data, pieces[i].bytes))
+            s = failed(e, path);
     if (!s && fsync(fd))
         s = failed(e, path);
     if (close(fd) && !s)

@@ -22,5 +22,6 @@ gopt_status gopt_file_write_text(const char *path, const char *text, gopt_err *e
 gopt_status gopt_dir_make(const char *path, gopt_err *e);   /* with parents; fine when it exists */
 gopt_status gopt_dir_remove(const char *path, gopt_err *e); /* with all that is in it, following no links */
 bool gopt_file_exists(const char *path);
+bool gopt_fd_write(int fd, const void *p, size_t bytes); /* all of it, also when interrupted; false: see errno */
 
 #endif
