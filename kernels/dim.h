@@ -46,6 +46,8 @@ gopt_dim gopt_dim_symbol(gopt_dims *t, const char *name); /* the same name gives
  * such expression becomes a symbol of that very name. */
 gopt_dim gopt_dim_parse(gopt_dims *t, const char *text);
 bool gopt_dim_equal(gopt_dim a, gopt_dim b); /* provably equal: unknown equals nothing */
+/* The largest proven lower bound, sizes (symbols) being at least 0; INT64_MIN when there is none. */
+int64_t gopt_dim_lower(const gopt_dims *t, gopt_dim d);
 /* Substitutes symbols: values[i] for the symbol names[i]; others stay. */
 gopt_dim gopt_dim_bind(gopt_dims *t, gopt_dim d, const char *const *names, const int64_t *values, int n);
 /* "2*seq + 1", "?" when unknown; into buf. */

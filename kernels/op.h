@@ -24,7 +24,8 @@ typedef struct gopt_fact {
     gopt_dtype dtype;            /* GOPT_DTYPE_NONE: the value is absent (an optional input), or not known yet */
     int rank;                    /* -1 when unknown */
     gopt_dim dim[GOPT_RANK_MAX]; /* of the first `rank` dimensions */
-    const gopt_dim *content;     /* elements of an integer or bool tensor of known small shape, or NULL; each may be unknown */
+    const gopt_dim *content;     /* elements of a tensor of known small shape whose values are integers (also a float one that
+                                    was cast from integers), or NULL; each may be unknown */
     const gopt_tensor *constant; /* the whole value when it is known, or NULL */
 } gopt_fact;
 
@@ -78,8 +79,12 @@ const gopt_op *gopt_op_find(const char *domain, const char *name); /* "ai.onnx" 
 
 /* ---- for the operators' own files ---- */
 
-/* Sees to it that out[k] exists with this shape; checks it against the planned one where there is one. */
+/* Sees to it that out[k] exists with this shape; checks it against the planned one where there is one. Does nothing when
+ * out[k] is NULL. */
 gopt_status gopt_exec_out(gopt_exec *x, int k, gopt_dtype d, int rank, const int64_t *dim, gopt_err *e);
+/* The expression of a POINTWISE node over its operands: dtype[k] is NONE where operand k is absent. x is new; x->result is
+ * the node's. EUNSUP for types without arithmetic and for what does not fit into one expression. */
+gopt_status gopt_op_expr(gopt_expr *x, const gopt_op *op, gopt_attrs attrs, const gopt_dtype *dtype, int n, gopt_err *e);
 /* The shared inference and execution of every POINTWISE operator. Output dtype follows from the expression. */
 gopt_status gopt_pointwise_infer(gopt_infer *x, gopt_err *e);
 gopt_status gopt_pointwise_run(gopt_exec *x, gopt_err *e);
