@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 
+/* Only the process that made it has its threads: a child made by fork() may free a pool, but not run it. */
 typedef struct gopt_pool gopt_pool;
 
 gopt_status gopt_pool_new(gopt_pool **out, int threads, gopt_err *e); /* threads >= 1, the caller is one of them */

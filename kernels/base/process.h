@@ -15,7 +15,8 @@ typedef struct gopt_process_result {
 } gopt_process_result;
 
 /* Runs argv[0] (found on PATH), stdin from /dev/null, in a process group of its own that is killed at the limit or
- * when this process dies. GOPT_ENODEV when the program cannot be found; GOPT_OK whatever its exit code. */
+ * when this process dies. A limit that has passed already ends it at once; INT64_MAX is none. GOPT_ENODEV when the program
+ * cannot be found or executed; GOPT_OK whatever its exit code. */
 gopt_status gopt_process_run(gopt_process_result *out, const char *const *argv, int64_t limit_ns, gopt_err *e);
 /* Absolute path of a program on PATH into buf; false when there is none. */
 bool gopt_process_find(const char *program, char *buf, size_t size);

@@ -1,0 +1,11 @@
+/* rss.h: resident memory of processes, from /proc. */
+#ifndef GOPT_BASE_RSS_H
+#define GOPT_BASE_RSS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+int64_t gopt_rss_now(void);               /* bytes of this process; 0 when unknown */
+int64_t gopt_rss_group_peak(pid_t group); /* the most that any process now in this process group ever had; 0: none */
+
+#endif
