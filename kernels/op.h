@@ -88,6 +88,10 @@ gopt_status gopt_op_expr(gopt_expr *x, const gopt_op *op, gopt_attrs attrs, cons
 /* The shared inference and execution of every POINTWISE operator. Output dtype follows from the expression. */
 gopt_status gopt_pointwise_infer(gopt_infer *x, gopt_err *e);
 gopt_status gopt_pointwise_run(gopt_exec *x, gopt_err *e);
+/* Its loop, for any expression without an ACC: the operands (NULL: absent and not loaded) are broadcast to out's shape.
+ * An operand may share out's data when it has its shape and type. */
+gopt_status gopt_pointwise_apply(const gopt_expr *x, const gopt_tensor *const *in, int n_in, gopt_tensor *out,
+                                 gopt_arena *scratch, gopt_err *e);
 /* Output facts: dtype and rank with all dimensions; out[k] = in[i]'s type without content. */
 void gopt_infer_like(gopt_infer *x, int k, int i);
 void gopt_infer_set(gopt_infer *x, int k, gopt_dtype d, int rank, const gopt_dim *dim);

@@ -131,25 +131,30 @@ static gopt_status evaluate(const loop *l, const gopt_expr *expr, gopt_tensor *o
     return GOPT_OK;
 }
 
+gopt_status gopt_pointwise_apply(const gopt_expr *x, const gopt_tensor *const *in, int n_in, gopt_tensor *out,
+                                 gopt_arena *scratch, gopt_err *e)
+{
+    loop l = {.in = GOPT_NEW(scratch, operand, n_in), .n_in = n_in};
+    if (!l.in)
+        return gopt_oom(e);
+    for (int i = 0; i < n_in; i++)
+        operand_init(&l.in[i], in[i], out->dim, out->rank);
+    loop_init(&l, out->dim, out->rank);
+    return evaluate(&l, x, out, scratch, e);
+}
+
 gopt_status gopt_pointwise_run(gopt_exec *x, gopt_err *e)
 {
     gopt_expr expr = gopt_expr_new(x->scratch);
     gopt_dtype *dtype = GOPT_NEW(x->scratch, gopt_dtype, x->n_in);
-    operand *in = GOPT_NEW(x->scratch, operand, x->n_in);
     int64_t dim[GOPT_RANK_MAX];
     int rank;
-    if (!dtype || !in)
+    if (!dtype)
         return gopt_oom(e);
     for (int i = 0; i < x->n_in; i++)
         dtype[i] = x->in[i] ? x->in[i]->dtype : GOPT_DTYPE_NONE;
     GOPT_TRY(broadcast_shape(x, dim, &rank, e));
     GOPT_TRY(gopt_op_expr(&expr, x->op, x->attrs, dtype, x->n_in, e));
     GOPT_TRY(gopt_exec_out(x, 0, gopt_expr_dtype(&expr), rank, dim, e));
-    if (!x->out[0])
-        return GOPT_OK;
-    loop l = {.in = in, .n_in = x->n_in};
-    for (int i = 0; i < x->n_in; i++)
-        operand_init(&in[i], x->in[i], dim, rank);
-    loop_init(&l, dim, rank);
-    return evaluate(&l, &expr, x->out[0], x->scratch, e);
+    return x->out[0] ? gopt_pointwise_apply(&expr, x->in, x->n_in, x->out[0], x->scratch, e) : GOPT_OK;
 }
