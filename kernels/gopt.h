@@ -18,17 +18,17 @@
 
 #define GOPT_API __attribute__((visibility("default")))
 
-#define GOPT_STATUSES(X) /* enumerator, what it means to a user */                                     \
-    X(OK, "ok")                                                                                         \
-    X(ENOMEM, "out of memory")                                                                          \
-    X(EINPUT, "malformed input")                                                                        \
-    X(EUNSUP, "valid, but not supported")                                                               \
-    X(ENODEV, "the environment lacks a device, program or library")                                     \
-    X(EIO, "reading or writing failed")                                                                 \
-    X(ELIMIT, "a limit on time or memory was reached")                                                  \
-    X(EDIFF, "outputs differ from the reference")                                                       \
-    X(EUSAGE, "wrong call")                                                                             \
-    X(EINTR, "interrupted")                                                                             \
+#define GOPT_STATUSES(X) /* enumerator, what it means to a user */                                                     \
+    X(OK, "ok")                                                                                                        \
+    X(ENOMEM, "out of memory")                                                                                         \
+    X(EINPUT, "malformed input")                                                                                       \
+    X(EUNSUP, "valid, but not supported")                                                                              \
+    X(ENODEV, "the environment lacks a device, program or library")                                                    \
+    X(EIO, "reading or writing failed")                                                                                \
+    X(ELIMIT, "a limit on time or memory was reached")                                                                 \
+    X(EDIFF, "outputs differ from the reference")                                                                      \
+    X(EUSAGE, "wrong call")                                                                                            \
+    X(EINTR, "interrupted")                                                                                            \
     X(EBUG, "internal invariant broken")
 
 #define GOPT_X_STATUS(name, text) GOPT_##name,

@@ -4,10 +4,11 @@
 
 #include <stddef.h>
 
-typedef enum gopt_isa { /* rising levels; kernels are built once per level */
-    GOPT_ISA_BASE,      /* what the compiler targets by default */
-    GOPT_ISA_AVX2,      /* AVX2 + FMA + F16C */
-    GOPT_ISA_AVX512,    /* F, BW, DQ, VL */
+/* Rising levels; kernels are built once per level. */
+typedef enum gopt_isa {
+    GOPT_ISA_BASE,   /* what the compiler targets by default */
+    GOPT_ISA_AVX2,   /* AVX2 + FMA + F16C */
+    GOPT_ISA_AVX512, /* F, BW, DQ, VL */
     GOPT_ISA_COUNT
 } gopt_isa;
 
