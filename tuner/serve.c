@@ -1,0 +1,418 @@
+/* serve.c: the worker's side of the protocol in worker.h: compile, verify, time, trace, write. */
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "bundle.h"
+#include "stats.h"
+#include "deploy.h"
+#include "verify.h"
+#include "worker.h"
+
+typedef struct server {
+    const gopt_bench *bench;
+    gopt_plan *plan;         /* prepared here ... */
+    gopt_model *model;       /* ... or opened through the deployment path */
+    gopt_session *session;   /* of the model */
+    gopt_engine *engine;     /* the plan's or the session's */
+    gopt_compile_log log;
+    gopt_difference difference;
+    int64_t verify_ns;
+    int64_t engine_ns; /* making the engine: part of the compile cost */
+    int n_outputs;
+} server;
+
+static gopt_trial_status trial_status(gopt_status s, gopt_trial_status otherwise)
+{
+    switch (s) {
+    case GOPT_OK: return GOPT_TRIAL_ok;
+    case GOPT_EDIFF: return GOPT_TRIAL_wrong;
+    case GOPT_ENOMEM: return GOPT_TRIAL_out_of_memory;
+    case GOPT_ELIMIT: return GOPT_TRIAL_timed_out;
+    default: return otherwise;
+    }
+}
+
+static gopt_status bind_case(server *v, int k, gopt_err *e)
+{
+    const gopt_graph *g = v->bench->graph;
+    for (int i = 0; i < g->n_inputs; i++)
+        GOPT_TRY(gopt_engine_bind(v->engine, i, v->bench->inputs[k][i], e));
+    return GOPT_OK;
+}
+
+/* Twice each: the second run starts from whatever the first left in the arena. */
+static gopt_status verify_case(server *v, int k, gopt_err *e)
+{
+    const gopt_bench *b = v->bench;
+    gopt_tolerance t = {.rel = b->rel, .abs = b->abs};
+    GOPT_TRY(bind_case(v, k, e));
+    for (int run = 0; run < 2; run++) {
+        GOPT_TRY(gopt_engine_run(v->engine, 0, e));
+        for (int i = 0; i < v->n_outputs; i++) {
+            gopt_status s = gopt_verify_tensor(gopt_engine_output(v->engine, i), &b->expected[k][i], t, &v->difference, e);
+            if (s)
+                return gopt_within(e, s, "case %d, output %d", k, i);
+        }
+    }
+    return GOPT_OK;
+}
+
+static gopt_status verify(server *v, gopt_err *e)
+{
+    int64_t begin = gopt_now();
+    gopt_status s = GOPT_OK;
+    for (int k = 0; !s && k < v->bench->n_cases; k++)
+        s = verify_case(v, k, e);
+    if (!s && v->bench->n_cases > 1)
+        s = bind_case(v, 0, e);
+    v->verify_ns = gopt_now() - begin;
+    return s;
+}
+
+/* ---- replies ---- */
+
+static void add(cJSON *o, const char *name, double v)
+{
+    cJSON_AddNumberToObject(o, name, v);
+}
+
+static void add_memory(server *v, cJSON *o)
+{
+    gopt_memory m;
+    gopt_engine_memory(v->engine, &m);
+    cJSON *memory = cJSON_AddObjectToObject(o, "memory");
+    add(memory, "peak", (double)m.peak);
+    add(memory, "steady", (double)m.steady);
+    add(memory, "weights", (double)m.weights);
+    add(memory, "arena", (double)m.arena);
+    add(memory, "workspace", (double)m.workspace);
+    add(memory, "runtime", (double)m.runtime);
+}
+
+static void add_touched(cJSON *o, const gopt_pass_record *r, int origins)
+{
+    cJSON *list = cJSON_AddArrayToObject(o, "touched");
+    for (int i = 0; r->touched && i < origins; i++)
+        if (r->touched[i])
+            cJSON_AddItemToArray(list, cJSON_CreateNumber(i));
+}
+
+static void add_compile(server *v, cJSON *o, int origins)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    v->log.stage_ns[GOPT_STAGE_import] = v->bench->import_ns;
+    v->log.stage_ns[GOPT_STAGE_shape_inference] += v->bench->infer_ns;
+    v->log.stage_ns[GOPT_STAGE_serialization] += v->engine_ns;
+    cJSON *compile = cJSON_AddObjectToObject(o, "compile");
+    for (int i = 0; i < GOPT_STAGE_COUNT; i++)
+        add(compile, gopt_stage_names[i], (double)v->log.stage_ns[i]);
+    add(o, "compile_ns", (double)gopt_compile_total(&v->log));
+    add(o, "compile_peak", GOPT_MAX((double)usage.ru_maxrss * 1024, (double)v->log.compiler_peak_bytes));
+    cJSON_AddBoolToObject(o, "cached", v->log.cached);
+    add(o, "native", v->log.kernels_native);
+    add(o, "generated", v->log.kernels_generated);
+    add(o, "reference", v->log.kernels_reference);
+    add(o, "origins", origins);
+    cJSON *passes = cJSON_AddArrayToObject(o, "passes");
+    for (int i = 0; i < v->log.n_records; i++) {
+        const gopt_pass_record *r = &v->log.records[i];
+        cJSON *pass = cJSON_CreateObject();
+        cJSON_AddStringToObject(pass, "pass", r->pass->name);
+        add(pass, "changed", r->changed);
+        add(pass, "nodes_before", r->nodes_before);
+        add(pass, "nodes_after", r->nodes_after);
+        add(pass, "ns", (double)r->ns);
+        add_touched(pass, r, origins);
+        cJSON_AddItemToArray(passes, pass);
+    }
+}
+
+static void hash_step(gopt_hasher *h, const gopt_plan *p, const gopt_step *s)
+{
+    gopt_hasher_str(h, s->name);
+    gopt_hasher_str(h, s->kernel ? s->kernel->name : "late");
+    gopt_hasher_str(h, s->symbol ? s->symbol : "");
+    if (s->kernel)
+        gopt_hasher_add(h, s->knob, (size_t)gopt_kernel_knob_count(s->kernel) * sizeof *s->knob);
+    for (int k = 0; k < s->group.n_in + s->group.n_out; k++) {
+        int v = k < s->group.n_in ? s->in[k] : s->out[k - s->group.n_in];
+        const gopt_plan_value *at = v < 0 ? NULL : &p->values[v];
+        int64_t place[4] = {v, at ? (int64_t)at->place : 0, at ? (int64_t)at->offset : 0, at ? (int64_t)at->bytes : 0};
+        gopt_hasher_add(h, place, sizeof place);
+    }
+}
+
+/* Of everything that decides what runs: two plans of one job with the same hash behave the same. */
+static void hash_plan(gopt_hasher *h, const gopt_plan *p)
+{
+    int64_t sizes[4] = {p->n_steps, (int64_t)p->arena_bytes, (int64_t)p->workspace_bytes, (int64_t)p->weight_bytes};
+    gopt_hasher_add(h, sizes, sizeof sizes);
+    for (int i = 0; i < p->n_steps; i++) {
+        hash_step(h, p, &p->steps[i]);
+        for (int b = 0; b < p->steps[i].n_bodies; b++)
+            hash_plan(h, p->steps[i].body[b]);
+    }
+}
+
+static double predicted(const gopt_plan *p)
+{
+    double s = 0;
+    for (int i = 0; i < p->n_steps; i++)
+        s += p->steps[i].cost_s;
+    return s;
+}
+
+static void add_plan(server *v, cJSON *o)
+{
+    char hex[33];
+    gopt_hasher *h = gopt_hasher_new();
+    if (!h)
+        return;
+    hash_plan(h, v->plan);
+    gopt_hasher_add(h, &v->plan->target.threads, sizeof v->plan->target.threads);
+    cJSON_AddStringToObject(o, "plan_hash", gopt_hash_hex(hex, gopt_hasher_free(h)));
+    add(o, "predicted_s", predicted(v->plan));
+}
+
+static void add_error(server *v, cJSON *o)
+{
+    if (isfinite(v->difference.max_abs))
+        add(o, "max_abs", v->difference.max_abs);
+    if (isfinite(v->difference.max_rel))
+        add(o, "max_rel", v->difference.max_rel);
+    add(o, "verify_ns", (double)v->verify_ns);
+}
+
+static void set_status(cJSON *o, gopt_trial_status s, const gopt_err *e)
+{
+    cJSON_AddStringToObject(o, "status", gopt_trial_status_name(s));
+    if (s != GOPT_TRIAL_ok)
+        cJSON_AddStringToObject(o, "why", e->msg);
+}
+
+/* ---- requests ---- */
+
+static gopt_status make_engine(server *v, gopt_err *e)
+{
+    int64_t begin = gopt_now();
+    GOPT_TRY(gopt_engine_new(&v->engine, v->plan, 0, e));
+    v->engine_ns = gopt_now() - begin;
+    v->n_outputs = v->plan->n_outputs;
+    return GOPT_OK;
+}
+
+static void prepare(server *v, const cJSON *request, cJSON *reply)
+{
+    gopt_err e = {0};
+    gopt_config config;
+    int origins = v->bench->graph->family->imported_nodes;
+    gopt_trial_status status = GOPT_TRIAL_compile_failed;
+    char *text = cJSON_PrintUnformatted(cJSON_GetObjectItem(request, "config"));
+    gopt_status s = text ? gopt_config_from_json(&config, text, &e) : gopt_oom(&e);
+    cJSON_free(text);
+    if (!s) {
+        gopt_compile_options o = {.target = v->bench->target, .cache_dir = v->bench->cache_dir};
+        o.scratch_dir = v->bench->scratch_dir;
+        o.target.threads = (int)gopt_config_threads(&config);
+        /* The process has a copy-on-write image of the graph, which the compiler may consume. */
+        s = gopt_compile(&v->plan, (gopt_graph *)(uintptr_t)v->bench->graph, &config, &o, &v->log, &e);
+    }
+    if (!s)
+        s = make_engine(v, &e);
+    if (!s) {
+        status = GOPT_TRIAL_run_failed;
+        s = verify(v, &e);
+    }
+    set_status(reply, trial_status(s, status), &e);
+    add_compile(v, reply, origins);
+    if (v->engine) {
+        add_plan(v, reply);
+        add_memory(v, reply);
+        add_error(v, reply);
+    }
+}
+
+static void open_path(server *v, const cJSON *request, cJSON *reply)
+{
+    gopt_err e = {0};
+    const char *path = cJSON_GetStringValue(cJSON_GetObjectItem(request, "path"));
+    gopt_status s = gopt_model_open(&v->model, path ? path : "", NULL, &e);
+    if (!s)
+        s = gopt_session_new(&v->session, v->model, &e);
+    if (!s) {
+        v->engine = gopt_session_engine(v->session);
+        v->n_outputs = gopt_model_outputs(v->model, NULL);
+        s = verify(v, &e);
+    }
+    set_status(reply, trial_status(s, GOPT_TRIAL_run_failed), &e);
+    if (v->engine) {
+        add_memory(v, reply);
+        add_error(v, reply);
+    }
+}
+
+static double number(const cJSON *request, const char *name, double fallback)
+{
+    const cJSON *n = cJSON_GetObjectItem(request, name);
+    return cJSON_IsNumber(n) ? n->valuedouble : fallback;
+}
+
+/* ns of one inference over `repeats` of them. */
+static gopt_status timed_run(server *v, int repeats, double *ns, gopt_err *e)
+{
+    int64_t begin = gopt_now();
+    for (int i = 0; i < repeats; i++)
+        GOPT_TRY(gopt_engine_run(v->engine, 0, e));
+    *ns = (double)(gopt_now() - begin) / repeats;
+    return GOPT_OK;
+}
+
+/* At least 5 runs and until two successive medians of 10 agree within 5 %, or the time is up. */
+static void warm(server *v, const cJSON *request, cJSON *reply)
+{
+    enum { WINDOW = 10 };
+    double ns[WINDOW] = {0}, last = 0, median = 0;
+    gopt_err e = {0};
+    gopt_status s = GOPT_OK;
+    int64_t begin = gopt_now(), limit = (int64_t)number(request, "ns", 0);
+    int n = 0;
+    while (!s && (n < 5 || gopt_now() - begin < limit)) {
+        s = timed_run(v, 1, &ns[n++ % WINDOW], &e);
+        if (n % WINDOW)
+            continue;
+        median = gopt_median(ns, WINDOW);
+        if (last > 0 && fabs(median - last) <= 0.05 * last)
+            break;
+        last = median;
+    }
+    set_status(reply, trial_status(s, GOPT_TRIAL_run_failed), &e);
+    add(reply, "runs", n);
+    add(reply, "ns", gopt_median(ns, GOPT_MIN(n, WINDOW)));
+    if (v->engine)
+        add_memory(v, reply);
+}
+
+static void sample(server *v, const cJSON *request, cJSON *reply)
+{
+    double ns = 0, least = number(request, "min_ns", 1e6);
+    gopt_err e = {0};
+    int repeats = (int)number(request, "repeats", 1);
+    gopt_status s = timed_run(v, GOPT_MAX(repeats, 1), &ns, &e);
+    while (!s && ns * repeats < least && repeats < 1 << 20) { /* too short to trust the clock: once more, longer */
+        repeats = (int)GOPT_MIN(GOPT_MAX(2.0 * repeats, ceil(1.2 * least / GOPT_MAX(ns, 1))), (double)(1 << 20));
+        s = timed_run(v, repeats, &ns, &e);
+    }
+    set_status(reply, trial_status(s, GOPT_TRIAL_run_failed), &e);
+    add(reply, "ns", ns);
+    add(reply, "repeats", repeats);
+}
+
+static void add_steps(const gopt_plan *p, cJSON *reply, const double *ns, int runs)
+{
+    cJSON *steps = cJSON_AddArrayToObject(reply, "steps");
+    for (int i = 0; i < p->n_steps; i++) {
+        const gopt_step *s = &p->steps[i];
+        cJSON *o = cJSON_CreateObject();
+        cJSON_AddStringToObject(o, "name", s->name);
+        cJSON_AddStringToObject(o, "op", s->group.op->name);
+        cJSON_AddStringToObject(o, "kernel", s->kernel ? s->kernel->name : "reference");
+        cJSON_AddItemToObject(o, "origin", cJSON_CreateIntArray(s->origin, s->n_origin));
+        add(o, "ns", gopt_median(ns + (size_t)i * (size_t)runs, runs));
+        cJSON_AddItemToArray(steps, o);
+    }
+}
+
+static void trace(server *v, const cJSON *request, cJSON *reply)
+{
+    gopt_err e = {0};
+    int runs = (int)GOPT_MAX(number(request, "runs", 3), 1.0), n = v->plan ? v->plan->n_steps : 0;
+    int64_t *one = gopt_calloc((size_t)n + 1, sizeof *one);
+    double *ns = gopt_calloc(((size_t)n + 1) * (size_t)runs, sizeof *ns), total = 0;
+    gopt_status s = v->plan && one && ns ? GOPT_OK : gopt_fail(&e, GOPT_EUSAGE, "nothing prepared, or out of memory");
+    for (int r = 0; !s && r < runs; r++) {
+        int64_t begin = gopt_now();
+        s = gopt_engine_trace(v->engine, one, &e);
+        total += (double)(gopt_now() - begin) / runs;
+        for (int i = 0; i < n; i++)
+            ns[(size_t)i * (size_t)runs + (size_t)r] = (double)one[i];
+    }
+    set_status(reply, trial_status(s, GOPT_TRIAL_run_failed), &e);
+    add(reply, "total", total);
+    if (!s)
+        add_steps(v->plan, reply, ns, runs);
+    gopt_free(one);
+    gopt_free(ns);
+}
+
+static void bundle(server *v, const cJSON *request, cJSON *reply)
+{
+    gopt_err e = {0};
+    gopt_hash h = {0};
+    char hex[33];
+    const char *path = cJSON_GetStringValue(cJSON_GetObjectItem(request, "path"));
+    int64_t begin = gopt_now();
+    gopt_status s = path && v->plan ? gopt_bundle_write(v->plan, path, &h, &e)
+                                    : gopt_fail(&e, GOPT_EUSAGE, "nothing prepared");
+    set_status(reply, s == GOPT_EIO ? GOPT_TRIAL_run_failed : trial_status(s, GOPT_TRIAL_run_failed), &e);
+    cJSON_AddStringToObject(reply, "hash", gopt_hash_hex(hex, h));
+    cJSON_AddBoolToObject(reply, "io", s == GOPT_EIO);
+    add(reply, "ns", (double)(gopt_now() - begin));
+}
+
+static const struct {
+    const char *name;
+    void (*run)(server *v, const cJSON *request, cJSON *reply);
+    bool needs_engine;
+} requests[] = {
+    {"prepare", prepare, false}, {"open", open_path, false}, {"warm", warm, true},
+    {"sample", sample, true},    {"trace", trace, true},     {"bundle", bundle, false},
+};
+
+static void serve_line(server *v, const char *line, FILE *out)
+{
+    gopt_err e = {0};
+    cJSON *request = cJSON_Parse(line), *reply = cJSON_CreateObject();
+    const char *what = cJSON_GetStringValue(cJSON_GetObjectItem(request, "do"));
+    int found = -1;
+    for (int i = 0; what && i < GOPT_COUNT(requests); i++)
+        if (!strcmp(requests[i].name, what))
+            found = i;
+    if (found < 0 || (requests[found].needs_engine && !v->engine)) {
+        gopt_fail(&e, GOPT_EUSAGE, "unknown request, or nothing prepared");
+        set_status(reply, GOPT_TRIAL_run_failed, &e);
+    } else {
+        requests[found].run(v, request, reply);
+    }
+    char *text = cJSON_PrintUnformatted(reply);
+    fprintf(out, "%s\n", text ? text : "{\"status\":\"out_of_memory\",\"why\":\"out of memory\"}");
+    fflush(out);
+    cJSON_free(text);
+    cJSON_Delete(reply);
+    cJSON_Delete(request);
+}
+
+void gopt_worker_serve(const gopt_bench *b, int in, int out)
+{
+    server v = {.bench = b};
+    FILE *requests_in = fdopen(in, "r"), *replies = fdopen(out, "w");
+    char *line = NULL;
+    size_t cap = 0;
+    while (requests_in && replies && getline(&line, &cap, requests_in) > 0)
+        serve_line(&v, line, replies);
+    free(line);
+    if (v.session)
+        gopt_session_free(v.session);
+    else
+        gopt_engine_free(v.engine);
+    gopt_model_close(v.model);
+    gopt_plan_free(v.plan);
+    gopt_compile_log_fini(&v.log);
+}
