@@ -93,7 +93,7 @@ static gopt_status frame_new(gopt_frame **out, gopt_engine *g, const gopt_plan *
     return GOPT_OK;
 }
 
-static void drop_value(gopt_frame *f, int v)
+void gopt_frame_drop(gopt_frame *f, int v)
 {
     if (!f->dynamic[v])
         return;
@@ -108,7 +108,7 @@ static void frame_fini(gopt_frame *f)
     if (!f)
         return;
     for (int v = 0; f->dynamic && v < f->plan->n_values; v++)
-        drop_value(f, v);
+        gopt_frame_drop(f, v);
     for (int i = 0; f->step && i < f->plan->n_steps; i++)
         for (int b = 0; f->step[i].body && b < f->plan->steps[i].n_bodies; b++)
             frame_fini(f->step[i].body[b]);
@@ -254,7 +254,7 @@ void gopt_engine_call(gopt_engine *g, const gopt_ready *r, const void *const *in
 gopt_status gopt_frame_allocate(gopt_frame *f, int v, gopt_err *e)
 {
     gopt_engine *g = f->engine;
-    drop_value(f, v);
+    gopt_frame_drop(f, v);
     size_t bytes = GOPT_MAX(gopt_tensor_bytes(&f->tensor[v]), (size_t)1);
     if (!(f->tensor[v].data = gopt_aligned(ALIGN, bytes)))
         return gopt_oom(e);
@@ -277,7 +277,7 @@ gopt_status gopt_frame_run(gopt_frame *f, int64_t *ns, gopt_err *e)
         else
             GOPT_TRY(gopt_frame_run_late(f, i, e));
         for (int v = state->free_head; v >= 0; v = f->free_next[v])
-            drop_value(f, v);
+            gopt_frame_drop(f, v);
         if (ns) {
             int64_t now = gopt_now();
             ns[i] = now - since;

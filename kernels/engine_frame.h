@@ -66,5 +66,6 @@ gopt_status gopt_engine_need_workspace(gopt_engine *g, size_t bytes, gopt_err *e
 gopt_status gopt_frame_run_late(gopt_frame *f, int step, gopt_err *e);
 /* Memory for a DYNAMIC value of the shape that tensor[v] has. */
 gopt_status gopt_frame_allocate(gopt_frame *f, int v, gopt_err *e);
+void gopt_frame_drop(gopt_frame *f, int v); /* frees it, if there is any */
 
 #endif
