@@ -59,11 +59,14 @@ typedef struct gopt_decisions {
 typedef struct gopt_family {
     gopt_arena arena;
     gopt_dims *dims;
-    int next_id; /* of values and nodes */
+    int next_id;       /* of values and nodes */
+    int64_t next_name; /* made-up names are "~1", "~2", ... */
     int imported_nodes;
     const char **imported_name; /* by origin id: node name, then operator */
     const char **imported_op;
-    unsigned char *touched; /* by origin id: some edit since the last gopt_graph_touched_clear changed it */
+    unsigned char *touched; /* by origin id: some edit since the last gopt_graph_touched_clear changed it. NULL until the
+                               first edit */
+    int n_touched;
     gopt_decisions decisions;
     void *backing; /* what constants' data are borrowed from (mapped files); see import.h */
     void (*backing_free)(void *backing);
@@ -98,14 +101,24 @@ gopt_node *gopt_graph_node(gopt_graph *g, const char *name, const gopt_op *op, g
 /* ---- edits; they keep users, results and touched marks right ---- */
 bool gopt_node_set_in(gopt_node *n, int k, gopt_value *v);   /* v may be NULL */
 int gopt_node_add_in(gopt_node *n, gopt_value *v);           /* appends an operand for post; its index, -1 without memory */
-void gopt_value_replace(gopt_value *old, gopt_value *by);    /* everywhere: operands, outputs of graphs */
+/* Everywhere: operands, outputs of graphs. An output of the main graph keeps its name: `by` takes it over. */
+void gopt_value_replace(gopt_value *old, gopt_value *by);
+/* Whether that is possible: false when old is an output of the main graph and `by` already has a name that users know (an
+ * input or another output) or is a constant or another graph's. */
+bool gopt_value_can_replace(const gopt_value *old, const gopt_value *by);
 void gopt_node_remove(gopt_node *n);                         /* its outputs must have no readers */
 /* Makes n take over m's output 0 and origins (fusion): every reader of m's output reads n's output 0 from then on, keeps
  * m's value's name where that is a graph output; m is removed. */
 bool gopt_node_absorb(gopt_node *n, gopt_node *m);
+/* Moves the nodes of n's body b before n; what the body would hand out goes to the readers of n's outputs; n is removed. The
+ * body must have no inputs. Where an output's name cannot be kept an Identity stands in. */
+bool gopt_node_inline(gopt_node *n, int b);
 void gopt_graph_compact(gopt_graph *g);                      /* forgets dead nodes; bodies too */
 gopt_status gopt_graph_sort(gopt_graph *g, gopt_err *e);     /* stable topological order; EINPUT on a cycle; bodies too */
 void gopt_graph_touched_clear(gopt_family *f);
+/* Makes names unique in the model: sibling bodies may share them in a file. Names of the main graph stay. Importers call it
+ * once, at the end. */
+gopt_status gopt_graph_unique_names(gopt_graph *main_graph, gopt_err *e);
 
 /* ---- questions ---- */
 bool gopt_value_is_const(const gopt_value *v);               /* v may be NULL: false */
