@@ -20,7 +20,7 @@ static const char schema[] =
     " round integer not null, stage text not null, ns real not null, repeats integer not null, flagged integer not null);";
 
 enum { FORMAT = 1 };
-static const char *const stages[] = {[GOPT_STAGE_RACE] = "race", [GOPT_STAGE_FINAL] = "final"};
+static const char *const stages[] = {[GOPT_SAMPLE_RACE] = "race", [GOPT_SAMPLE_FINAL] = "final"};
 
 static gopt_status fail_db(gopt_study *s, gopt_err *e)
 {
@@ -140,7 +140,7 @@ static gopt_status read_sample(gopt_study *s, sqlite3_stmt *q, gopt_err *e)
 {
     const char *stage = (const char *)sqlite3_column_text(q, 2);
     gopt_sample x = {.trial = sqlite3_column_int(q, 0), .round = sqlite3_column_int(q, 1)};
-    x.stage = stage && !strcmp(stage, stages[GOPT_STAGE_FINAL]) ? GOPT_STAGE_FINAL : GOPT_STAGE_RACE;
+    x.stage = stage && !strcmp(stage, stages[GOPT_SAMPLE_FINAL]) ? GOPT_SAMPLE_FINAL : GOPT_SAMPLE_RACE;
     x.ns = sqlite3_column_double(q, 3);
     x.repeats = sqlite3_column_int(q, 4);
     x.flagged = sqlite3_column_int(q, 5) != 0;

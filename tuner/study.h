@@ -72,7 +72,7 @@ typedef struct gopt_trial {
     double elapsed_s;   /* when its reply came, since the job's first start */
 } gopt_trial;
 
-typedef enum gopt_sample_stage { GOPT_STAGE_RACE, GOPT_STAGE_FINAL } gopt_sample_stage;
+typedef enum gopt_sample_stage { GOPT_SAMPLE_RACE, GOPT_SAMPLE_FINAL } gopt_sample_stage;
 typedef struct gopt_sample {
     int trial, round; /* round: unique in the study */
     gopt_sample_stage stage;

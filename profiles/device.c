@@ -1,0 +1,89 @@
+/* device.c: reading the machine. */
+#include "device.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "build/cc.h"
+
+/* The first line of a file that starts with `key`, after it; empty when there is none. */
+static void read_line(const char *path, const char *key, char *out, size_t size)
+{
+    char line[512];
+    FILE *f = fopen(path, "r");
+    out[0] = 0;
+    while (f && fgets(line, sizeof line, f))
+        if (!strncmp(line, key, strlen(key))) {
+            snprintf(out, size, "%.*s", (int)strcspn(line + strlen(key), "\n"), line + strlen(key));
+            break;
+        }
+    if (f)
+        fclose(f);
+}
+
+static void read_hypervisor(char *out, size_t size)
+{
+    char flags[32];
+    read_line("/sys/hypervisor/type", "", out, size);
+    if (out[0])
+        return;
+    read_line("/sys/class/dmi/id/sys_vendor", "", flags, sizeof flags);
+    snprintf(out, size, "%s", flags[0] ? flags : "unknown");
+}
+
+void gopt_device_read(gopt_device *d)
+{
+    struct utsname u;
+    char hex[33];
+    *d = (gopt_device){.cores = gopt_cpu_count()};
+    snprintf(d->name, sizeof d->name, "%s", gopt_cpu_name());
+    snprintf(d->isa, sizeof d->isa, "%s", gopt_isa_name(gopt_cpu_isa()));
+    if (!uname(&u))
+        snprintf(d->kernel, sizeof d->kernel, "%.40s %.40s", u.sysname, u.release);
+    read_hypervisor(d->hypervisor, sizeof d->hypervisor);
+    snprintf(d->compiler, sizeof d->compiler, "%s", gopt_cc_find()->path[0] ? gopt_cc_find()->identity : "none");
+    d->l1 = (int64_t)gopt_cpu_cache(1);
+    d->l2 = (int64_t)gopt_cpu_cache(2);
+    d->l3 = (int64_t)gopt_cpu_cache(3);
+    d->memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    gopt_text t = {0};
+    gopt_text_add(&t, "%s|%s|%s|%s|%d|%lld|%lld|%lld", d->name, d->isa, d->hypervisor, d->compiler, d->cores,
+                  (long long)d->l1, (long long)d->l2, (long long)d->l3);
+    snprintf(d->fingerprint, sizeof d->fingerprint, "%s", gopt_hash_hex(hex, gopt_hash_bytes(gopt_text_str(&t), t.n)));
+    gopt_text_fini(&t);
+}
+
+void gopt_health_read(gopt_health *h)
+{
+    char line[256];
+    unsigned long long user, nice, system, idle, wait, irq, soft, steal;
+    struct rusage own, children;
+    *h = (gopt_health){.at_ns = gopt_now(), .pressure_us = -1};
+    read_line("/proc/stat", "cpu ", line, sizeof line);
+    if (sscanf(line, "%llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &wait, &irq, &soft,
+               &steal) == 8)
+        h->steal_s = (double)steal / (double)sysconf(_SC_CLK_TCK);
+    read_line("/proc/pressure/cpu", "some ", line, sizeof line);
+    const char *total = strstr(line, "total=");
+    if (total)
+        sscanf(total, "total=%lf", &h->pressure_us);
+    if (!getrusage(RUSAGE_SELF, &own) && !getrusage(RUSAGE_CHILDREN, &children))
+        h->switches = own.ru_nivcsw + children.ru_nivcsw;
+}
+
+bool gopt_health_disturbed(const gopt_health *before, const gopt_health *after)
+{
+    double seconds = (double)(after->at_ns - before->at_ns) / (double)GOPT_NS_PER_S;
+    if (seconds <= 0)
+        return false;
+    bool stolen = after->steal_s - before->steal_s > GOPT_MAX(0.01 * seconds, 0.015); /* at least two clock ticks */
+    bool crowded = before->pressure_us >= 0 && after->pressure_us - before->pressure_us > 0.10 * seconds * 1e6;
+    return stolen || crowded;
+}

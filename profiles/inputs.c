@@ -1,0 +1,182 @@
+/* inputs.c: inputs from what the graph says it can take. */
+#include "inputs.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "stats.h"
+
+const char *gopt_input_case_name(gopt_input_case c)
+{
+    static const char *const names[GOPT_INPUT_CASES] = {"random", "zeros", "large"};
+    return names[c];
+}
+
+/* What reading the users of an integer input tells of its values. */
+typedef struct range {
+    int64_t limit; /* valid below it; 0: unknown */
+    double equal;  /* a constant it is compared with */
+    bool has_equal;
+} range;
+
+enum { DEPTH_MAX = 24 };
+
+static const char *const carriers[] = {"Cast",    "Reshape", "Squeeze", "Unsqueeze", "Identity", "Slice",  "Concat",
+                                       "Flatten", "Expand",  "Tile",    "Transpose", "Clip",     "Loop",   "Split"};
+
+static bool is_carrier(const gopt_op *op)
+{
+    for (int i = 0; i < GOPT_COUNT(carriers); i++)
+        if (!strcmp(op->name, carriers[i]))
+            return true;
+    return false;
+}
+
+static void narrow(range *r, gopt_dim limit)
+{
+    if (gopt_dim_is_const(limit) && limit.k > 0 && (!r->limit || limit.k < r->limit))
+        r->limit = limit.k;
+}
+
+static void read_gather(range *r, const gopt_node *n)
+{
+    const gopt_fact *table = &n->in[0]->fact;
+    int axis;
+    if (table->rank > 0 && !gopt_axis(gopt_attr_int(n->attrs, "axis", 0), table->rank, &axis, NULL))
+        narrow(r, table->dim[axis]);
+}
+
+static void read_user(range *r, const gopt_node *n, const gopt_value *v, int depth);
+
+static void read_users(range *r, const gopt_value *v, int depth)
+{
+    for (int i = 0; depth < DEPTH_MAX && i < v->n_users; i++)
+        read_user(r, v->users[i], v, depth);
+}
+
+static void read_user(range *r, const gopt_node *n, const gopt_value *v, int depth)
+{
+    const char *op = n->op->name;
+    double scalar;
+    if (!strncmp(op, "Gather", 6) && n->n_in > 1 && n->in[1] == v) {
+        read_gather(r, n);
+    } else if (!strcmp(op, "OneHot") && n->n_in > 1 && n->in[0] == v && gopt_value_scalar(n->in[1], &scalar)) {
+        narrow(r, gopt_dim_of((int64_t)scalar));
+    } else if (!strcmp(op, "Equal") && n->n_in == 2) {
+        const gopt_value *other = n->in[0] == v ? n->in[1] : n->in[0];
+        if (gopt_value_scalar(other, &scalar)) {
+            r->has_equal = true;
+            r->equal = scalar;
+        }
+    } else if (is_carrier(n->op)) {
+        for (int k = 0; k < n->n_out; k++)
+            if (n->out[k])
+                read_users(r, n->out[k], depth + 1);
+    }
+}
+
+static double normal(gopt_random *random)
+{
+    double u = 1 - gopt_random_unit(random), v = gopt_random_unit(random);
+    return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
+}
+
+static void fill_floats(gopt_tensor *t, int64_t n, double scale, gopt_random *random)
+{
+    for (int64_t i = 0; i < n; i++) /* a grid of 1/256 is exact in every float type from 16 bits on */
+        gopt_tensor_set(t, i, scale * round(normal(random) * 256) / 256);
+}
+
+static void fill_ints(gopt_tensor *t, int64_t n, const gopt_value *input, gopt_random *random)
+{
+    range r = {0};
+    read_users(&r, input, 0);
+    bool flags = t->dtype == GOPT_DTYPE_BOOL;
+    int64_t limit = flags || !r.limit ? 2 : GOPT_MIN(r.limit, (int64_t)1 << 30);
+    if (!r.limit && !flags && gopt_dtype_bits(t->dtype) == 8)
+        limit = t->dtype == GOPT_DTYPE_U8 ? 256 : 128;
+    for (int64_t i = 0; i < n; i++)
+        gopt_tensor_set_int(t, i, r.has_equal && !r.limit ? (int64_t)r.equal
+                                                          : (int64_t)gopt_random_below(random, (int)limit));
+}
+
+static gopt_status make_one(gopt_tensor **out, const gopt_value *input, gopt_input_case c, gopt_random *random,
+                            gopt_arena *a, gopt_err *e)
+{
+    int64_t dim[GOPT_RANK_MAX], n;
+    if (!gopt_fact_static(&input->fact, dim) || !gopt_dims_count(dim, input->fact.rank, &n))
+        return gopt_fail(e, GOPT_EUSAGE, "input %s: its shape is not fully known", input->name);
+    if (input->fact.dtype == GOPT_DTYPE_STRING)
+        return gopt_fail(e, GOPT_EUNSUP, "input %s: strings cannot be made up", input->name);
+    if (!(*out = gopt_tensor_new(a, input->fact.dtype, input->fact.rank, dim)))
+        return gopt_oom(e);
+    if (c == GOPT_INPUT_ZEROS)
+        return GOPT_OK;
+    if (gopt_dtype_is_float(input->fact.dtype))
+        fill_floats(*out, n, c == GOPT_INPUT_LARGE ? 16 : 1, random);
+    else
+        fill_ints(*out, n, input, random);
+    return GOPT_OK;
+}
+
+gopt_status gopt_inputs_make(const gopt_tensor *const **out, const gopt_graph *g, gopt_input_case c, uint64_t seed,
+                             gopt_arena *a, gopt_err *e)
+{
+    const gopt_tensor **list = GOPT_NEW(a, const gopt_tensor *, g->n_inputs);
+    gopt_random random;
+    gopt_random_seed(&random, seed * GOPT_INPUT_CASES + (uint64_t)c);
+    if (!list)
+        return gopt_oom(e);
+    for (int i = 0; i < g->n_inputs; i++) {
+        gopt_tensor *t;
+        GOPT_TRY(make_one(&t, g->inputs[i], c, &random, a, e));
+        list[i] = t;
+    }
+    *out = list;
+    return GOPT_OK;
+}
+
+static bool contains(const char *name, const char *part)
+{
+    size_t n = strlen(part);
+    for (; *name; name++) {
+        size_t k = 0;
+        while (k < n && tolower((unsigned char)name[k]) == part[k])
+            k++;
+        if (k == n)
+            return true;
+    }
+    return false;
+}
+
+/* Where a symbol stands in the inputs decides what is sensible for it. */
+static int64_t sensible(const gopt_graph *g, const char *name, int64_t length)
+{
+    bool first = false, spatial = false;
+    const char *names[GOPT_RANK_MAX];
+    for (int i = 0; i < g->n_inputs; i++) {
+        const gopt_fact *f = &g->inputs[i]->fact;
+        for (int d = 0; d < f->rank; d++) {
+            int n = gopt_dim_symbols(g->family->dims, f->dim[d], names, 0, GOPT_RANK_MAX);
+            for (int k = 0; k < n; k++)
+                if (!strcmp(names[k], name)) {
+                    first = first || (d == 0 && f->rank > 1);
+                    spatial = spatial || (f->rank == 4 && d >= 2 && gopt_dtype_is_float(f->dtype) &&
+                                          gopt_dim_is_const(f->dim[1]) && f->dim[1].k <= 4);
+                }
+        }
+    }
+    bool sequence = contains(name, "seq") || contains(name, "len") || contains(name, "token") || contains(name, "past");
+    if (contains(name, "batch") || (first && !sequence))
+        return 1;
+    return spatial ? 224 : length;
+}
+
+int gopt_inputs_shape(const gopt_graph *g, const char **names, int64_t *values, int max, int64_t length)
+{
+    int n = gopt_graph_symbols(g, names, max);
+    for (int i = 0; i < n; i++)
+        values[i] = sensible(g, names[i], length);
+    return n;
+}
