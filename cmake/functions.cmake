@@ -76,6 +76,7 @@ function(gopt_add_kernels)
         target_link_libraries(${target} PRIVATE gopt-optional PkgConfig::YAML PkgConfig::XXHASH PkgConfig::ZSTD
                                                 Threads::Threads ${CMAKE_DL_LIBS} m)
     endforeach()
+    file(RELATIVE_PATH GOPT_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
     configure_file(cmake/gopt.pc.in generated/gopt.pc @ONLY)
     install(TARGETS libgopt libgopt-shared)
     install(FILES kernels/gopt.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

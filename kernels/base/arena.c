@@ -119,7 +119,7 @@ void *gopt_arena_grow(gopt_arena *a, void *old, size_t have, size_t *cap, size_t
     void *grown = gopt_arena_take(a, wanted, size);
     if (!grown)
         return NULL;
-    if (have)
+    if (old && have)
         memcpy(grown, old, have * size);
     *cap = wanted;
     return grown;

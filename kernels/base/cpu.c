@@ -44,8 +44,8 @@ gopt_isa gopt_cpu_isa(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, detect_isa);
     const char *wanted = getenv("GOPT_ISA");
-    for (int i = 0; wanted && i < (int)hardware_isa; i++)
-        if (strcmp(wanted, isa_names[i]) == 0)
+    for (int i = 0; wanted && i < GOPT_ISA_COUNT; i++)
+        if (i < (int)hardware_isa && strcmp(wanted, isa_names[i]) == 0)
             return (gopt_isa)i;
     return hardware_isa;
 }

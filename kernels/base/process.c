@@ -1,8 +1,9 @@
 /* Running a program to its end. Between fork and exec only calls are made that are safe in the child of a process with
  * other threads.
  *
- * The kernel kills the program itself when we die, but not what it has started. So a guardian is forked beside it: it
- * waits on a pipe whose other end only we hold, and kills the program's group when that end is gone. */
+ * The kernel kills the program itself when we die, but not what it has started. So a guardian is forked first and leads
+ * the program's process group: it waits on a pipe whose other end only we hold, and kills the group when that end is
+ * gone. While it is there, the group's number cannot be anyone else's. */
 #include "base/process.h"
 
 #include <errno.h>
@@ -31,10 +32,10 @@ enum {
 };
 
 typedef struct child {
-    pid_t pid, guardian;
-    int output; /* read end, not blocking */
-    int life;   /* write end of the guardian's pipe */
-    int exited; /* a pidfd: readable when it has; -1 where the kernel has none */
+    pid_t parent, guardian, pid; /* the guardian's number is also the group's */
+    int output;                  /* read end, not blocking */
+    int life;                    /* write end of the guardian's pipe */
+    int exited;                  /* a pidfd: readable when it has; -1 where the kernel has none */
 } child;
 
 static bool is_program(const char *path)
@@ -74,18 +75,17 @@ bool gopt_process_find(const char *program, char *buf, size_t size)
 }
 
 /* In the child. Ignored signals stay ignored over exec, so they are put back. */
-static _Noreturn void become(const char *path, const char *const *argv, int output, int report, pid_t parent)
+static _Noreturn void become(const char *path, const char *const *argv, const child *c, int output, int report)
 {
     sigset_t none;
     sigemptyset(&none);
-    setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (int s = 1; s < NSIG; s++)
         signal(s, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
     int to = fcntl(output, F_DUPFD_CLOEXEC, 3), tell = fcntl(report, F_DUPFD_CLOEXEC, 3), from = -1;
-    if (getppid() == parent && to >= 0 && tell >= 0 && (from = open("/dev/null", O_RDONLY)) >= 0 &&
-        dup2(from, 0) >= 0 && dup2(to, 1) >= 0 && dup2(to, 2) >= 0)
+    if (getppid() == c->parent && setpgid(0, c->guardian) == 0 && to >= 0 && tell >= 0 &&
+        (from = open("/dev/null", O_RDONLY)) >= 0 && dup2(from, 0) >= 0 && dup2(to, 1) >= 0 && dup2(to, 2) >= 0)
         execv(path, (char *const *)argv);
     int why = errno;
     ssize_t sent = write(tell, &why, sizeof(why));
@@ -93,7 +93,7 @@ static _Noreturn void become(const char *path, const char *const *argv, int outp
 }
 
 /* In the guardian, with all signals blocked. It must hold nobody's pipe open but its own. */
-static _Noreturn void guard(int life, pid_t group)
+static _Noreturn void guard(int life)
 {
     enum { FILES = 1024 };
     char c;
@@ -104,7 +104,8 @@ static _Noreturn void guard(int life, pid_t group)
             close(fd);
     while (read(0, &c, 1) < 0 && errno == EINTR)
         ;
-    kill(-group, SIGKILL);
+    if (getpgrp() == getpid())
+        kill(0, SIGKILL);
     _exit(0);
 }
 
@@ -119,23 +120,27 @@ static void close_all(int *fds, int n)
 static gopt_status fork_both(child *c, const char *path, const char *const *argv, const int pipes[6], gopt_err *e)
 {
     sigset_t all, before;
-    pid_t parent = getpid();
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    c->pid = fork();
-    if (c->pid == 0)
-        become(path, argv, pipes[1], pipes[3], parent);
-    int why = errno;
-    c->guardian = c->pid > 0 ? fork() : -1;
+    c->parent = getpid();
+    c->guardian = fork();
     if (c->guardian == 0)
-        guard(pipes[4], c->pid);
-    if (c->pid > 0 && c->guardian < 0) {
-        why = errno;
-        kill(c->pid, SIGKILL);
-        waitpid(c->pid, NULL, 0);
+        guard(pipes[4]);
+    if (c->guardian > 0) {
+        setpgid(c->guardian, c->guardian); /* as it does itself: whoever comes first */
+        c->pid = fork();
+        if (c->pid == 0)
+            become(path, argv, c, pipes[1], pipes[3]);
     }
+    int why = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return c->guardian > 0 ? GOPT_OK : gopt_fail(e, GOPT_ELIMIT, "%s: cannot be started: %s", path, strerror(why));
+    if (c->guardian > 0 && c->pid > 0)
+        return GOPT_OK;
+    if (c->guardian > 0) {
+        kill(c->guardian, SIGKILL);
+        waitpid(c->guardian, NULL, 0);
+    }
+    return gopt_fail(e, GOPT_ELIMIT, "%s: cannot be started: %s", path, strerror(why));
 }
 
 /* What exec said: nothing when it succeeded, for the pipe's other end is then closed. */
@@ -221,9 +226,9 @@ static void watch(gopt_process_result *out, const child *c, int64_t deadline)
         int64_t now = gopt_clock_monotonic();
         if ((now >= deadline || out->output.failed) && !out->timed_out) {
             out->timed_out = now >= deadline;
-            kill(-c->pid, SIGKILL);
+            kill(-c->guardian, SIGKILL);
         }
-        out->peak_bytes = sample(c->pid, out->peak_bytes, now, &next_sample);
+        out->peak_bytes = sample(c->guardian, out->peak_bytes, now, &next_sample);
         int64_t left = (deadline - now) / 1000000 + 1;
         poll(fds, 2, out->timed_out || left > TICK_MS ? TICK_MS : (int)left);
         if (fds[0].revents && !drain(c->output, &out->output))
@@ -231,13 +236,13 @@ static void watch(gopt_process_result *out, const child *c, int64_t deadline)
     }
 }
 
-/* The child must not be reaped before its group is killed: until then its number cannot be anyone else's. */
+/* Ends what the program has left behind, and tells how it ended itself. */
 static void finish(gopt_process_result *out, child *c, int64_t our_bytes)
 {
     enum { SLACK = 1 << 20 };
     int status = 0;
     struct rusage usage = {0};
-    kill(-c->pid, SIGKILL);
+    kill(-c->guardian, SIGKILL);
     drain(c->output, &out->output);
     wait4(c->pid, &status, 0, &usage);
     dismiss(c);

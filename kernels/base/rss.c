@@ -57,7 +57,7 @@ int64_t gopt_rss_group_peak(pid_t group)
     if (!all)
         return 0;
     for (const struct dirent *d; (d = readdir(all));) /* NOLINT: this stream is ours alone */
-        if (isdigit((unsigned char)d->d_name[0]) && group_of(d->d_name) == group)
+        if (isdigit((unsigned char)d->d_name[0]) && atoi(d->d_name) != group && group_of(d->d_name) == group)
             peak = GOPT_MAX(peak, peak_of(d->d_name));
     closedir(all);
     return peak;

@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-int64_t gopt_rss_now(void);               /* bytes of this process; 0 when unknown */
-int64_t gopt_rss_group_peak(pid_t group); /* the most that any process now in this process group ever had; 0: none */
+int64_t gopt_rss_now(void); /* bytes of this process; 0 when unknown */
+/* The most that any process now in this process group ever had, not counting its leader; 0 when there is none. */
+int64_t gopt_rss_group_peak(pid_t group);
 
 #endif
