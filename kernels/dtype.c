@@ -117,7 +117,7 @@ static uint64_t bits_load(gopt_dtype d, const void *src, int64_t i)
     if (bits >= 8)
         memcpy(&u, p + i * (bits / 8), (size_t)bits / 8);
     else
-        u = p[i * bits / 8] >> (i * bits % 8) & ((1U << bits) - 1);
+        u = (unsigned)p[i * bits / 8] >> (i * bits % 8) & ((1U << bits) - 1);
     return u;
 }
 
