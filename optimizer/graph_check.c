@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "graph.h"
-#include "name_set.h"
+#include "name_map.h"
 
 enum { ENDLESS = 64 }; /* deeper nesting of bodies is taken for a cycle */
 
@@ -10,7 +10,7 @@ typedef struct checking {
     unsigned char *defined;   /* by value id */
     int *uses, *results;      /* by value id, counted */
     const gopt_value **value; /* by id: those met */
-    gopt_name_set values, nodes;
+    gopt_name_map values, nodes;
     int n_ids;
 } checking;
 
@@ -35,7 +35,7 @@ static gopt_status meet(checking *c, const gopt_value *v, gopt_err *e)
     if (c->value[v->id])
         return gopt_fail(e, GOPT_EBUG, "values %s and %s share an id", v->name, c->value[v->id]->name);
     c->value[v->id] = v;
-    if (!gopt_name_set_add(&c->values, v->name))
+    if (!gopt_name_map_add(&c->values, v->name, NULL))
         return c->values.failed ? gopt_oom(e) : gopt_fail(e, GOPT_EBUG, "two values are called %s", v->name);
     const gopt_tensor *t = v->fact.constant;
     if (!t)
@@ -118,7 +118,7 @@ static gopt_status check_node(checking *c, const gopt_node *n, const gopt_graph 
         return GOPT_OK;
     if (n->graph != g)
         return broken(n, e, "it belongs to another graph");
-    if (!gopt_name_set_add(&c->nodes, n->name))
+    if (!gopt_name_map_add(&c->nodes, n->name, NULL))
         return c->nodes.failed ? gopt_oom(e) : broken(n, e, "another node has its name");
     GOPT_TRY(check_operands(c, n, e));
     for (int b = 0; b < n->n_bodies; b++) {
@@ -187,7 +187,7 @@ gopt_status gopt_graph_check(const gopt_graph *g, gopt_err *e)
     gopt_free(c.uses);
     gopt_free(c.results);
     gopt_free(c.value);
-    gopt_name_set_fini(&c.values);
-    gopt_name_set_fini(&c.nodes);
+    gopt_name_map_fini(&c.values);
+    gopt_name_map_fini(&c.nodes);
     return s;
 }

@@ -1,20 +1,20 @@
 /* graph_names.c: names unique in the whole model, so that text, messages and decisions can refer to them. */
 #include "graph.h"
-#include "name_set.h"
+#include "name_map.h"
 
 typedef struct naming {
     gopt_family *family;
-    gopt_name_set values, nodes;
+    gopt_name_map values, nodes;
     unsigned char *seen; /* by value id */
 } naming;
 
-static void settle(naming *u, gopt_name_set *set, const char **name)
+static void settle(naming *u, gopt_name_map *set, const char **name)
 {
-    if (*name && **name && gopt_name_set_add(set, *name))
+    if (*name && **name && gopt_name_map_add(set, *name, NULL))
         return;
     while (!set->failed && !u->family->arena.failed) {
         *name = gopt_arena_printf(&u->family->arena, "~%lld", (long long)++u->family->next_name);
-        if (*name && gopt_name_set_add(set, *name))
+        if (*name && gopt_name_map_add(set, *name, NULL))
             return;
     }
 }
@@ -53,8 +53,8 @@ gopt_status gopt_graph_unique_names(gopt_graph *main_graph, gopt_err *e)
     if (u.seen)
         name_graph(&u, main_graph);
     bool failed = !u.seen || u.values.failed || u.nodes.failed || u.family->arena.failed;
-    gopt_name_set_fini(&u.values);
-    gopt_name_set_fini(&u.nodes);
+    gopt_name_map_fini(&u.values);
+    gopt_name_map_fini(&u.nodes);
     gopt_free(u.seen);
     return failed ? gopt_oom(e) : GOPT_OK;
 }
