@@ -53,6 +53,8 @@ typedef struct gopt_work {
     size_t workspace;      /* bytes */
 } gopt_work;
 
+#define GOPT_KERNEL_KNOBS 16 /* of one kernel at most */
+
 typedef struct gopt_kernel {
     const char *name; /* "<op>_<dtype>[_<variant>]" */
     const char *doc;

@@ -1,0 +1,42 @@
+/* post.h: float expressions over whole tensors: operands broadcast to the output, tile by tile. Serves pointwise groups
+ * and the epilogues of all others, which hand over pieces of their result while these are in the cache. */
+#ifndef GOPT_CPU_POST_H
+#define GOPT_CPU_POST_H
+
+#include "cpu/simd.h"
+#include "kernel.h"
+
+enum { GOPT_POST_IN = 12, GOPT_POST_RANK = 8 };
+
+typedef enum gopt_post_kind {
+    GOPT_POST_DENSE,  /* the output's shape */
+    GOPT_POST_SCALAR, /* one element */
+    GOPT_POST_STRIDED
+} gopt_post_kind;
+
+typedef struct gopt_post_in {
+    int operand;
+    gopt_post_kind kind;
+    bool is_bool;
+    int64_t stride[GOPT_POST_RANK];
+} gopt_post_in;
+
+typedef struct gopt_post {
+    const gopt_simd *simd;
+    bool active; /* false: nothing to compute */
+    gopt_tile tile;
+    int rank; /* of the output, dimensions merged where every operand allows it */
+    int64_t dim[GOPT_POST_RANK];
+    gopt_post_in in[GOPT_POST_IN];
+} gopt_post;
+
+/* Whether tiles can compute x over the group's operands into out[0], which must be float32. NULL is fine. */
+bool gopt_post_fits(const gopt_group *g, const gopt_expr *x);
+/* p is zeroed; x as accepted by gopt_post_fits. */
+void gopt_post_prepare(gopt_post *p, const gopt_group *g, const gopt_expr *x, const gopt_simd *simd);
+/* Elements [first, first + n) of the output, of which `out` is the first. ACC is read from acc, which may be out. */
+void gopt_post_run(const gopt_post *p, const void *const *in, const float *acc, float *out, int64_t first, int64_t n);
+/* Operations per element, for predictions. */
+double gopt_post_cost(const gopt_expr *x);
+
+#endif

@@ -1,0 +1,49 @@
+/* simd.h: the vector code: one table of functions per instruction set level, all built from the same sources. */
+#ifndef GOPT_CPU_SIMD_H
+#define GOPT_CPU_SIMD_H
+
+#include "base/cpu.h"
+#include "cpu/tile.h"
+
+/* c[m x n] = a * b, or += with accumulate. a is packed in tiles of mr rows, b in panels of nr columns or lies in rows;
+ * whole vectors of b are read, so the last panel needs room up to a multiple of `width` columns. */
+typedef struct gopt_gemm {
+    int64_t m, n, k;
+    const float *a;
+    int64_t a_tile; /* floats from one tile of a to the next */
+    const float *b;
+    int64_t b_panel;         /* floats from one panel to the next */
+    int64_t b_row;           /* floats from one row of a panel to the next */
+    const int64_t *b_offset; /* instead of b_row where not NULL: where each of the k rows begins */
+    float *c;
+    int64_t c_row;
+    bool accumulate;
+} gopt_gemm;
+
+/* n vectors of length k, element (i, p) at src[i * step + p * depth], to tiles of `unit` of them: dst[tile][p][unit],
+ * times scale; the last tile is filled up with zeros. Only tiles [first, last) are written. */
+typedef struct gopt_packing {
+    const float *src;
+    int64_t n, k, step, depth;
+    int unit;
+    float scale;
+    float *dst;
+    int64_t first, last;
+} gopt_packing;
+
+typedef struct gopt_simd {
+    int width;  /* floats of a vector */
+    int mr, nr; /* tile of gemm */
+    void (*tile)(const gopt_tile *p, float *const *reg, int n);
+    void (*fill)(float *dst, float value, int64_t n);
+    void (*pack)(const gopt_packing *p);
+    void (*gemm)(const gopt_gemm *g);
+    /* y[j] = sum of x[p * x_step] * b[p * b_row + j] */
+    void (*gemv)(int64_t n, int64_t k, const float *x, int64_t x_step, const float *b, int64_t b_row, float *y);
+    float (*dot)(int64_t n, const float *a, const float *b);
+} gopt_simd;
+
+/* The table of the level, or of the highest one below it that was built. */
+const gopt_simd *gopt_simd_for(gopt_isa isa);
+
+#endif

@@ -1,0 +1,29 @@
+/* parts.h: the functions that the files of one level put into its table. */
+#ifndef GOPT_CPU_SIMD_PARTS_H
+#define GOPT_CPU_SIMD_PARTS_H
+
+#include "cpu/simd.h"
+#include "cpu/simd/level.h"
+
+/* The register tile: 3 vectors wide; as many rows as registers allow. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+#define GOPT_MR 8
+#define GOPT_NV 3
+#elif defined(__AVX2__)
+#define GOPT_MR 4
+#define GOPT_NV 3
+#else
+#define GOPT_MR 4
+#define GOPT_NV 2
+#endif
+#define GOPT_NR (GOPT_NV * GOPT_VW)
+
+void GOPT_LEVEL(gopt_tile_run)(const gopt_tile *p, float *const *reg, int n);
+void GOPT_LEVEL(gopt_fill)(float *dst, float value, int64_t n);
+void GOPT_LEVEL(gopt_pack)(const gopt_packing *p);
+void GOPT_LEVEL(gopt_gemm)(const gopt_gemm *g);
+void GOPT_LEVEL(gopt_gemv)(int64_t n, int64_t k, const float *x, int64_t x_step, const float *b, int64_t b_row,
+                           float *y);
+float GOPT_LEVEL(gopt_dot)(int64_t n, const float *a, const float *b);
+
+#endif

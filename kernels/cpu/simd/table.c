@@ -1,0 +1,16 @@
+/* table.c: the level's table. */
+#include "cpu/simd/parts.h"
+
+extern const gopt_simd GOPT_LEVEL(gopt_simd);
+
+const gopt_simd GOPT_LEVEL(gopt_simd) = {
+    .width = GOPT_VW,
+    .mr = GOPT_MR,
+    .nr = GOPT_NR,
+    .tile = GOPT_LEVEL(gopt_tile_run),
+    .fill = GOPT_LEVEL(gopt_fill),
+    .pack = GOPT_LEVEL(gopt_pack),
+    .gemm = GOPT_LEVEL(gopt_gemm),
+    .gemv = GOPT_LEVEL(gopt_gemv),
+    .dot = GOPT_LEVEL(gopt_dot),
+};

@@ -1,0 +1,89 @@
+/* vector.h: vectors of floats and integers as wide as the compiler's target has them, without any header of its own:
+ * generated code starts with the text of this file. */
+#ifndef GOPT_CPU_SIMD_VECTOR_H
+#define GOPT_CPU_SIMD_VECTOR_H
+
+#if defined(__AVX512F__)
+#define GOPT_VW 16 /* floats in a vector */
+#elif defined(__AVX2__)
+#define GOPT_VW 8
+#else
+#define GOPT_VW 4
+#endif
+
+typedef float vf __attribute__((vector_size(4 * GOPT_VW)));
+typedef int vi __attribute__((vector_size(4 * GOPT_VW)));
+typedef unsigned vu __attribute__((vector_size(4 * GOPT_VW)));
+typedef double vd __attribute__((vector_size(8 * GOPT_VW))); /* as many elements: two registers */
+typedef long long vl __attribute__((vector_size(8 * GOPT_VW)));
+typedef float vf_memory __attribute__((vector_size(4 * GOPT_VW), aligned(4), may_alias));
+
+static inline __attribute__((always_inline)) vf v_load(const float *p)
+{
+    return *(const vf_memory *)p;
+}
+
+static inline __attribute__((always_inline)) void v_store(float *p, vf v)
+{
+    *(vf_memory *)p = v;
+}
+
+static inline __attribute__((always_inline)) vf v_splat(float x)
+{
+    return x - (vf){0};
+}
+
+static inline __attribute__((always_inline)) vi vi_splat(int x)
+{
+    return x - (vi){0};
+}
+
+/* m has all bits of an element set or none. */
+static inline __attribute__((always_inline)) vf v_select(vi m, vf a, vf b)
+{
+    return (vf)((m & (vi)a) | (~m & (vi)b));
+}
+
+/* The greater of two, NaN when either is. */
+static inline __attribute__((always_inline)) vf v_max(vf a, vf b)
+{
+    return v_select((a > b) | (a != a), a, b);
+}
+
+static inline __attribute__((always_inline)) vf v_min(vf a, vf b)
+{
+    return v_select((a < b) | (a != a), a, b);
+}
+
+static inline __attribute__((always_inline)) vf v_abs(vf x)
+{
+    return (vf)((vi)x & 0x7fffffff);
+}
+
+/* x with the sign of s. */
+static inline __attribute__((always_inline)) vf v_copysign(vf x, vf s)
+{
+    return (vf)(((vi)x & 0x7fffffff) | ((vi)s & (int)0x80000000));
+}
+
+static inline __attribute__((always_inline)) float v_sum(vf v)
+{
+    float s[GOPT_VW];
+    v_store(s, v);
+    for (int w = GOPT_VW / 2; w > 0; w /= 2)
+        for (int i = 0; i < w; i++)
+            s[i] += s[i + w];
+    return s[0];
+}
+
+static inline __attribute__((always_inline)) float v_hmax(vf v)
+{
+    float s[GOPT_VW];
+    v_store(s, v);
+    float m = s[0];
+    for (int i = 1; i < GOPT_VW; i++)
+        m = s[i] > m || s[i] != s[i] ? s[i] : m;
+    return m;
+}
+
+#endif

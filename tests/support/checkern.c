@@ -1,0 +1,167 @@
+#include "support/checkern.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cpu/group.h"
+#include "support/test.h"
+
+enum { GUARD = 128, PATTERN = 0xA5 };
+
+/* Largest error allowed, relative to the largest value of the output and to the value itself. */
+typedef struct tolerance {
+    const char *op;
+    double of_largest, of_value;
+} tolerance;
+
+static const tolerance tolerances[] = {
+    {"Conv", 3e-6, 3e-6},          {"FusedConv", 3e-6, 3e-6},
+    {"ConvTranspose", 3e-6, 3e-6}, {"MatMul", 3e-6, 3e-6},
+    {"Gemm", 3e-6, 3e-6},          {"FusedMatMul", 3e-6, 3e-6},
+    {"LSTM", 5e-6, 5e-6},          {"GRU", 5e-6, 5e-6},
+    {"ReduceProd", 1e-6, 1e-5},    {"LayerNormalization", 3e-6, 3e-6},
+};
+
+static tolerance tolerance_of(const gopt_op *op)
+{
+    for (int i = 0; i < GOPT_COUNT(tolerances); i++)
+        if (!strcmp(tolerances[i].op, op->name))
+            return tolerances[i];
+    return (tolerance){op->name, 1e-6, 2e-6};
+}
+
+gopt_target checkern_target(gopt_isa isa, int threads)
+{
+    return (gopt_target){.isa = isa,
+                         .threads = threads,
+                         .l1 = 32 << 10,
+                         .l2 = 512 << 10,
+                         .l3 = 4 << 20,
+                         .flops_per_s = 1e-3,
+                         .bytes_per_s = 1e-3};
+}
+
+static unsigned char *guarded(gopt_arena *a, size_t bytes)
+{
+    unsigned char *q = gopt_arena_take(a, (bytes + 2 * GUARD + 63) / 64 + 1, 64);
+    assert_non_null(q);
+    memset(q, PATTERN, bytes + 2 * GUARD);
+    memset(q + GUARD, 0xFF, bytes); /* NaN: what is not written shows */
+    return q + GUARD;
+}
+
+static void check_guard(const checkern_case *k, const void *memory, size_t bytes, const char *which)
+{
+    const unsigned char *p = memory;
+    for (int i = 0; i < GUARD; i++)
+        if (p[-1 - i] != PATTERN || p[bytes + (size_t)i] != PATTERN)
+            fail_msg("%s on %s: wrote past the %s", k->kernel->name, k->what, which);
+}
+
+static void bind_inputs(checkern_call *c, const checkern_case *k)
+{
+    const gopt_group *g = &k->p->group;
+    gopt_operand *in = gopt_arena_copy(&c->arena, g->in, (size_t)GOPT_MAX(g->n_in, 1), sizeof *in);
+    const void **data = GOPT_NEW(&c->arena, const void *, g->n_in + 1);
+    c->group.in = in;
+    c->task.in = data;
+    for (int i = 0; i < g->n_in; i++) {
+        size_t bytes = k->pack && k->kernel->packed_bytes && in[i].constant
+                           ? k->kernel->packed_bytes(g, k->knob, &k->target, i)
+                           : 0;
+        data[i] = k->p->tensor[i].data;
+        if (!bytes)
+            continue;
+        unsigned char *packed = guarded(&c->arena, bytes);
+        k->kernel->pack(g, k->knob, &k->target, i, packed);
+        check_guard(k, packed, bytes, "packed constant");
+        in[i].packed = true;
+        data[i] = packed;
+    }
+}
+
+void checkern_call_init(checkern_call *c, const checkern_case *k)
+{
+    memset(c, 0, sizeof *c);
+    c->group = k->p->group;
+    bind_inputs(c, k);
+    void **out = GOPT_NEW(&c->arena, void *, c->group.n_out);
+    for (int i = 0; i < c->group.n_out; i++)
+        out[i] = guarded(&c->arena, gopt_tensor_bytes(&k->p->want[i]));
+    c->work = k->kernel->work(&c->group, k->knob, &k->target);
+    assert_true(c->work.parts >= 1 && c->work.parts <= k->target.threads && c->work.phases >= 1);
+    c->task = (gopt_task){.in = c->task.in, .out = out, .parts = c->work.parts};
+    c->task.workspace = guarded(&c->arena, c->work.workspace);
+    c->run = k->kernel->generated ? k->generated : k->kernel->run;
+    if (k->kernel->generated)
+        return;
+    void *spec = gopt_arena_take(&c->arena, 1, GOPT_MAX(k->kernel->spec_bytes, 64));
+    assert_non_null(spec);
+    if (k->kernel->prepare)
+        k->kernel->prepare(&c->group, k->knob, &k->target, spec);
+    c->task.spec = spec;
+}
+
+void checkern_call_run(checkern_call *c)
+{
+    for (c->task.phase = 0; c->task.phase < c->work.phases; c->task.phase++)
+        for (c->task.part = c->work.parts - 1; c->task.part >= 0; c->task.part--)
+            c->run(&c->task);
+}
+
+void checkern_call_fini(checkern_call *c)
+{
+    gopt_arena_fini(&c->arena);
+}
+
+static double largest(const gopt_tensor *t)
+{
+    double most = 0;
+    int64_t n = gopt_tensor_count(t);
+    for (int64_t i = 0; i < n; i++) {
+        double v = fabs(gopt_tensor_get(t, i));
+        most = v > most && isfinite(v) ? v : most;
+    }
+    return most;
+}
+
+static bool close_enough(double got, double want, double allowed)
+{
+    if (isnan(want))
+        return isnan(got);
+    if (isinf(want) || isinf(got))
+        return got == want;
+    return fabs(got - want) <= allowed;
+}
+
+static void compare(const checkern_case *k, int which, const void *data)
+{
+    const gopt_tensor *want = &k->p->want[which];
+    gopt_tensor got = *want;
+    tolerance tol = tolerance_of(k->p->group.op);
+    double scale = largest(want) * tol.of_largest;
+    int64_t n = gopt_tensor_count(want);
+    got.data = (void *)data;
+    for (int64_t i = 0; i < n; i++) {
+        double a = gopt_tensor_get(&got, i), b = gopt_tensor_get(want, i);
+        bool exact = !gopt_dtype_is_float(want->dtype);
+        if (exact ? gopt_tensor_get_int(&got, i) != gopt_tensor_get_int(want, i)
+                  : !close_enough(a, b, scale + fabs(b) * tol.of_value))
+            fail_msg("%s (%s, %d parts%s) on %s: output %d element %lld is %.9g, not %.9g", k->kernel->name,
+                     gopt_isa_name(k->target.isa), k->target.threads, k->pack ? ", packed" : "", k->what, which,
+                     (long long)i, a, b);
+    }
+}
+
+void checkern_run(const checkern_case *k)
+{
+    checkern_call c;
+    checkern_call_init(&c, k);
+    checkern_call_run(&c);
+    for (int i = 0; i < c.group.n_out; i++) {
+        check_guard(k, c.task.out[i], gopt_tensor_bytes(&k->p->want[i]), "output");
+        compare(k, i, c.task.out[i]);
+    }
+    check_guard(k, c.task.workspace, c.work.workspace, "workspace");
+    checkern_call_fini(&c);
+}
