@@ -328,6 +328,16 @@ gopt_status gopt_study_add_sample(gopt_study *s, const gopt_sample *x, gopt_err 
     return append_sample(s, x, e);
 }
 
+gopt_status gopt_study_flag_round(gopt_study *s, int round, gopt_err *e)
+{
+    int64_t id = round;
+    const void *const at[] = {&id};
+    for (int i = s->n_samples - 1; i >= 0 && s->samples[i].round == round; i--)
+        s->samples[i].flagged = true;
+    return run_sql(s, e, "update samples set flagged = 1 where seq > (select max(seq) from samples) - 64 and round = ?", "i",
+                   at);
+}
+
 gopt_status gopt_study_end_run(gopt_study *s, double elapsed_s, const char *stopped, gopt_err *e)
 {
     int64_t run = s->run;

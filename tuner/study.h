@@ -115,6 +115,8 @@ gopt_status gopt_study_set_trace(gopt_study *s, int trial, const char *trace_jso
 gopt_status gopt_study_set_bundle(gopt_study *s, int trial, const char *file, gopt_err *e);
 gopt_status gopt_study_set_status(gopt_study *s, int trial, gopt_trial_status status, const char *why, gopt_err *e);
 gopt_status gopt_study_add_sample(gopt_study *s, const gopt_sample *sample, gopt_err *e);
+/* The machine was disturbed during this round: its samples are marked, never removed. */
+gopt_status gopt_study_flag_round(gopt_study *s, int round, gopt_err *e);
 gopt_status gopt_study_end_run(gopt_study *s, double elapsed_s, const char *stopped, gopt_err *e);
 
 /* reply.c: JSON of the worker protocol, both ways. */

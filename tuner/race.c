@@ -1,0 +1,91 @@
+/* race.c: rounds of samples in random order, the baseline twice in each (A/A), every sample stored before the next. */
+#include <cjson/cJSON.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "job.h"
+
+/* A slow baseline is not run twice for ever: this many pairs fix the noise floor well enough. */
+enum { A_A_PAIRS_ENOUGH = 31, CONTENDERS_MAX = 16 };
+static const double SLOW_BASELINE_NS = 5e7;
+static const int64_t SAMPLE_LIMIT_NS = 60 * GOPT_NS_PER_S;
+
+static double number(const cJSON *o, const char *name)
+{
+    const cJSON *n = cJSON_GetObjectItemCaseSensitive(o, name);
+    return cJSON_IsNumber(n) ? n->valuedouble : 0;
+}
+
+/* The worker failed while it was timed: its trial is no longer ok. */
+static gopt_status lose(gopt_job *j, gopt_contender *c, const char *json, gopt_err *e)
+{
+    gopt_reply r;
+    GOPT_TRY(gopt_reply_parse(&r, json, &j->study->arena, e));
+    GOPT_TRY(gopt_study_set_status(j->study, c->trial, r.status, r.why ? r.why : "failed while it was timed", e));
+    gopt_contender_stop(c);
+    return GOPT_OK;
+}
+
+static gopt_status take_sample(gopt_job *j, gopt_contender *c, gopt_sample_stage stage, int round, double *ns, gopt_err *e)
+{
+    char request[96];
+    const char *reply;
+    snprintf(request, sizeof request, "{\"do\":\"sample\",\"min_ns\":1000000,\"repeats\":%d}", c->repeats);
+    GOPT_TRY(gopt_worker_ask(c->worker, request, gopt_now() + SAMPLE_LIMIT_NS, NULL, &reply, e));
+    cJSON *o = cJSON_Parse(reply);
+    *ns = number(o, "ns");
+    c->repeats = (int)GOPT_MAX(number(o, "repeats"), 1);
+    cJSON_Delete(o);
+    if (*ns <= 0 || !gopt_worker_alive(c->worker))
+        return lose(j, c, reply, e);
+    gopt_sample s = {.trial = c->trial, .round = round, .stage = stage, .ns = *ns, .repeats = c->repeats};
+    return gopt_study_add_sample(j->study, &s, e);
+}
+
+static bool twice(const gopt_job *j)
+{
+    return j->baseline.warm_ns < SLOW_BASELINE_NS || j->rounds < A_A_PAIRS_ENOUGH;
+}
+
+static gopt_status run_round(gopt_job *j, gopt_contender *at, int n, gopt_sample_stage stage, gopt_err *e)
+{
+    gopt_contender *order[CONTENDERS_MAX + 2];
+    int shuffled[CONTENDERS_MAX + 2], count = 0, round = j->study->next_round;
+    gopt_health before, after;
+    order[count++] = &j->baseline;
+    if (twice(j))
+        order[count++] = &j->baseline;
+    for (int i = 0; i < n && count < GOPT_COUNT(order); i++)
+        if (at[i].worker)
+            order[count++] = &at[i];
+    for (int i = 0; i < count; i++)
+        shuffled[i] = i;
+    gopt_random_shuffle(&j->random, shuffled, count);
+    gopt_health_read(&before);
+    for (int i = 0; i < count; i++) {
+        double ns;
+        gopt_contender *c = order[shuffled[i]];
+        if (gopt_job_interrupted)
+            return gopt_fail(e, GOPT_EINTR, "interrupted");
+        if (c->worker)
+            GOPT_TRY(take_sample(j, c, stage, round, &ns, e));
+    }
+    gopt_health_read(&after);
+    j->rounds++;
+    if (gopt_health_disturbed(&before, &after)) {
+        j->rounds_flagged++;
+        GOPT_TRY(gopt_study_flag_round(j->study, round, e));
+    }
+    return GOPT_OK;
+}
+
+gopt_status gopt_job_race(gopt_job *j, gopt_contender *at, int n, gopt_sample_stage stage, int rounds, int64_t deadline,
+                          gopt_err *e)
+{
+    int64_t begin = gopt_now();
+    gopt_status s = GOPT_OK;
+    for (int r = 0; !s && r < rounds && gopt_now() < deadline; r++)
+        s = run_round(j, at, n, stage, e);
+    j->spent.measure += (double)(gopt_now() - begin) / (double)GOPT_NS_PER_S;
+    return s;
+}
