@@ -1,0 +1,232 @@
+/* setup.c: before the first trial: model, shape, inputs, what the reference makes of them, study. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "job.h"
+
+/* The reference may take this share of the budget for the first case, and this for every further one. */
+static const double FIRST_CASE_SHARE = 0.4, NEXT_CASE_SHARE = 0.03;
+
+double gopt_job_elapsed(const gopt_job *j)
+{
+    return (double)(gopt_now() - j->begin) / (double)GOPT_NS_PER_S;
+}
+
+bool gopt_job_over(const gopt_job *j)
+{
+    return gopt_job_interrupted || gopt_now() + (int64_t)(j->trial_s * 1e9) > j->search_end;
+}
+
+/* ---- the shape ---- */
+
+static int given(const gopt_tune_options *o, const char *name)
+{
+    for (int i = 0; i < o->n_symbols; i++)
+        if (!strcmp(o->symbol[i], name))
+            return i;
+    return -1;
+}
+
+static gopt_status check_given(const gopt_tune_options *o, const char *const *names, int n, gopt_err *e)
+{
+    for (int i = 0; i < o->n_symbols; i++) {
+        bool known = false;
+        for (int k = 0; k < n; k++)
+            known = known || !strcmp(names[k], o->symbol[i]);
+        if (known)
+            continue;
+        const char *near = n ? gopt_text_nearest(o->symbol[i], names, n) : NULL;
+        return gopt_fail(e, GOPT_EUSAGE, "--shape: the model has no symbolic dimension '%s'%s%s%s", o->symbol[i],
+                         near ? "; did you mean '" : n ? "; it has " : " (it has none)", near ? near : n ? names[0] : "",
+                         near ? "'?" : "");
+    }
+    return GOPT_OK;
+}
+
+static void describe_shape(gopt_job *j, const char *const *names, const int64_t *values, int n)
+{
+    size_t used = 0;
+    for (int i = 0; i < n && used < sizeof j->shapes; i++)
+        used += (size_t)snprintf(j->shapes + used, sizeof j->shapes - used, "%s%s=%" PRId64, i ? "," : "", names[i],
+                                 values[i]);
+}
+
+static gopt_status bind_shape(gopt_job *j, int64_t length, int *symbols, gopt_err *e)
+{
+    const char *names[GOPT_SYMBOLS_MAX];
+    int64_t values[GOPT_SYMBOLS_MAX];
+    int n = gopt_inputs_shape(j->graph, names, values, GOPT_SYMBOLS_MAX, length), made_up = 0;
+    GOPT_TRY(check_given(j->options, names, n, e));
+    for (int i = 0; i < n; i++) {
+        int k = given(j->options, names[i]);
+        made_up += k < 0;
+        if (k >= 0)
+            values[i] = j->options->size[k];
+    }
+    describe_shape(j, names, values, n);
+    if (made_up)
+        snprintf(j->shape_note, sizeof j->shape_note, "%d of %d symbolic dimensions were not given and got a proposal",
+                 made_up, n);
+    *symbols = made_up;
+    return gopt_graph_bind(j->graph, names, values, n, e);
+}
+
+static gopt_status import(gopt_job *j, gopt_err *e)
+{
+    int64_t begin = gopt_now();
+    gopt_status s = gopt_model_import(&j->graph, j->options->model, &j->info, e);
+    j->bench.import_ns = gopt_now() - begin;
+    return s;
+}
+
+/* ---- the reference ---- */
+
+typedef struct reference {
+    const gopt_graph *graph;
+    const gopt_tensor *const *in;
+} reference;
+
+static gopt_status evaluate(void *ctx, gopt_tensor *out, int n_out, gopt_arena *a, gopt_err *e)
+{
+    const reference *r = ctx;
+    (void)n_out;
+    return gopt_graph_eval(r->graph, r->in, out, a, 0, e);
+}
+
+static gopt_status make_case(gopt_job *j, gopt_input_case which, double limit_s, gopt_err *e)
+{
+    gopt_bench *b = &j->bench;
+    int k = b->n_cases;
+    gopt_tensor *out = GOPT_NEW(&j->arena, gopt_tensor, j->graph->n_outputs);
+    if (!out)
+        return gopt_oom(e);
+    GOPT_TRY(gopt_inputs_make(&b->inputs[k], j->graph, which, (uint64_t)j->options->seed, &j->arena, e));
+    reference r = {.graph = j->graph, .in = b->inputs[k]};
+    GOPT_TRY(gopt_isolated_run(&j->expected_memory[k], evaluate, &r, out, j->graph->n_outputs, (int64_t)(limit_s * 1e9),
+                               b->memory_limit, e));
+    b->expected[k] = out;
+    j->case_name[k] = gopt_input_case_name(which);
+    b->n_cases++;
+    return GOPT_OK;
+}
+
+/* Further cases are worth having but not worth the budget; those that the model itself refuses are left out. */
+static gopt_status make_cases(gopt_job *j, gopt_err *e)
+{
+    double budget = j->options->budget_s;
+    int64_t begin = gopt_now();
+    gopt_status s = make_case(j, GOPT_INPUT_RANDOM, FIRST_CASE_SHARE * budget, e);
+    double took = (double)(gopt_now() - begin) / 1e9;
+    for (int c = GOPT_INPUT_RANDOM + 1; !s && c < GOPT_INPUT_CASES && took < NEXT_CASE_SHARE * budget; c++)
+        make_case(j, (gopt_input_case)c, 3 * took + 0.2, NULL);
+    j->spent.verify += (double)(gopt_now() - begin) / 1e9;
+    return s ? gopt_within(e, s, "the reference run") : GOPT_OK;
+}
+
+/* A length that was not given may be one that the model cannot take: try longer ones. */
+static gopt_status bind_and_evaluate(gopt_job *j, gopt_err *e)
+{
+    static const int64_t lengths[] = {32, 128, 512, 1024};
+    gopt_status s = GOPT_OK;
+    for (int i = 0; i < GOPT_COUNT(lengths); i++) {
+        int symbols = 0;
+        if (i > 0) {
+            gopt_graph_free(j->graph);
+            j->graph = NULL;
+            GOPT_TRY(import(j, e));
+        }
+        int64_t begin = gopt_now();
+        s = bind_shape(j, lengths[i], &symbols, e);
+        j->bench.infer_ns = gopt_now() - begin;
+        if (!s)
+            s = make_cases(j, e);
+        if (!s || !symbols || s == GOPT_EUSAGE || s == GOPT_ELIMIT)
+            break;
+    }
+    return s;
+}
+
+/* ---- where things go ---- */
+
+static size_t memory_limit(const gopt_tune_options *o)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    (void)o; /* shadow memory needs an address space without limit */
+    return 0;
+#else
+    double all = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    return (size_t)(o->memory_limit > 0 ? o->memory_limit : 0.9 * all);
+#endif
+}
+
+static gopt_status open_study(gopt_job *j, gopt_err *e)
+{
+    char path[1024];
+    GOPT_TRY(gopt_dir_make(j->options->out, e));
+    snprintf(path, sizeof path, "%s/bundles", j->options->out);
+    GOPT_TRY(gopt_dir_make(path, e));
+    snprintf(path, sizeof path, "%s/study.db", j->options->out);
+    gopt_study_identity id = {.model_sha256 = j->info.sha256,
+                              .shapes = j->shapes,
+                              .tool = gopt_version(),
+                              .device = j->device.fingerprint,
+                              .seed = j->options->seed};
+    gopt_status s = gopt_study_open(&j->study, path, &id, j->options->fresh, e);
+    return s ? gopt_within(e, s, "%s", j->options->out) : GOPT_OK;
+}
+
+/* Before anything is spent: can OUT be written at all? */
+static gopt_status probe_out(const gopt_job *j, gopt_err *e)
+{
+    GOPT_TRY(gopt_dir_make(j->options->out, e));
+    if (access(j->options->out, W_OK | X_OK))
+        return gopt_fail(e, GOPT_EIO, "%s: cannot be written", j->options->out);
+    return GOPT_OK;
+}
+
+static void locate(gopt_job *j)
+{
+    gopt_cache_dir(j->cache_dir, sizeof j->cache_dir);
+    snprintf(j->scratch_dir, sizeof j->scratch_dir, "%s/scratch", j->cache_dir);
+    j->bench.cache_dir = j->cache_dir;
+    j->bench.scratch_dir = j->scratch_dir;
+}
+
+gopt_status gopt_job_setup(gopt_job *j, gopt_err *e)
+{
+    const gopt_tune_options *o = j->options;
+    int threads = o->n_threads ? o->threads[o->n_threads - 1] : gopt_cpu_count();
+    j->bench.rel = o->tolerance.rel;
+    j->bench.abs = o->tolerance.abs;
+    j->bench.memory_limit = memory_limit(o);
+    gopt_target_host(&j->bench.target, threads);
+    locate(j);
+    gopt_random_seed(&j->random, (uint64_t)o->seed);
+    gopt_device_read(&j->device);
+    gopt_progress_stage(j->progress, "reading the model");
+    GOPT_TRY(import(j, e));
+    GOPT_TRY(probe_out(j, e));
+    gopt_progress_stage(j->progress, "running the reference");
+    gopt_status s = bind_and_evaluate(j, e);
+    if (s)
+        return gopt_within(e, s, "%s", o->model);
+    if (j->shape_note[0])
+        gopt_progress_note(j->progress, "shape %s: %s; choose with --shape", j->shapes, j->shape_note);
+    j->bench.graph = j->graph;
+    return open_study(j, e);
+}
+
+void gopt_job_fini(gopt_job *j)
+{
+    gopt_contender_stop(&j->baseline);
+    gopt_study_close(j->study);
+    for (int i = 0; i < GOPT_CASES_MAX; i++)
+        gopt_isolated_fini(&j->expected_memory[i]);
+    gopt_graph_free(j->graph);
+    gopt_arena_fini(&j->arena);
+}
