@@ -1,0 +1,29 @@
+/* effects.h: reading a study: paired speedups, the effect of passes alone, left out and together. */
+#ifndef GOPT_EFFECTS_H
+#define GOPT_EFFECTS_H
+
+#include "stats.h"
+#include "study.h"
+
+/* The baseline and the standing default (the last one made that is ok); NULL when there is none. */
+const gopt_trial *gopt_effects_baseline(const gopt_study *s);
+const gopt_trial *gopt_effects_default(const gopt_study *s);
+/* The trial of this role and passes; NULL when there is none. */
+const gopt_trial *gopt_effects_find(const gopt_study *s, gopt_trial_role role, int pass_a, int pass_b);
+/* The ok trial that stands for t: itself, or the one whose plan is the same; NULL when it failed. */
+const gopt_trial *gopt_effects_stand_in(const gopt_study *s, const gopt_trial *t);
+
+/* T_base / T of a trial, from the rounds that hold both: the final ones when there are 9, else all. NANs when there are
+ * none. */
+gopt_estimate gopt_effects_speedup(const gopt_study *s, int trial);
+/* T_a / T_b from common rounds. */
+gopt_estimate gopt_effects_ratio(const gopt_study *s, int a, int b);
+/* |median ln A/A| or the half-width of its interval, whichever is larger; NAN without pairs. */
+double gopt_effects_noise_floor(const gopt_study *s);
+
+/* Passes that did something in this trial: rewrote nodes or left a decision. Indices ascending; returns their number. */
+int gopt_effects_active(const gopt_trial *t, int *pass);
+/* Of those, the ones with the largest single or leave-one-out effect, largest first. */
+int gopt_effects_strongest(const gopt_study *s, const gopt_trial *standard, int *pass, int max);
+
+#endif

@@ -1,0 +1,176 @@
+/* propose.c: the order of trials: passes alone and left out, pairs of those that matter, then what the sampler says. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "effects.h"
+#include "job.h"
+#include "sampler.h"
+
+/* Shares of the search time after which singles and pairs give way to the search. */
+static const double EFFECTS_SHARE = 0.55, PAIRS_SHARE = 0.7;
+enum { PAIRED_PASSES = 4, EXHAUSTIVE_MAX = 64 };
+
+static double spent_share(const gopt_job *j)
+{
+    double all = (double)(j->search_end - j->begin);
+    return all > 0 ? (double)(gopt_now() - j->begin) / all : 1;
+}
+
+static void switch_pass(gopt_config *c, int pass, bool on)
+{
+    for (int i = 0; i < gopt_setting_count(); i++) {
+        const gopt_setting *s = gopt_setting_at(i);
+        if (s->is_switch && s->pass == gopt_passes[pass])
+            c->v[i] = on;
+    }
+    gopt_config_normalize(c);
+}
+
+static bool untried(const gopt_job *j, const gopt_proposal *p)
+{
+    return !gopt_effects_find(j->study, p->role, p->pass_a, p->pass_b);
+}
+
+/* baseline + a (+ b), with the knobs that the default has. */
+static void only(gopt_config *out, const gopt_config *standard, int a, int b)
+{
+    *out = *standard;
+    for (int i = 0; gopt_passes[i]; i++)
+        if (i != a && i != b)
+            switch_pass(out, i, false);
+    gopt_config_normalize(out);
+}
+
+static bool propose_effects(const gopt_job *j, const gopt_trial *standard, gopt_proposal *out)
+{
+    int active[GOPT_SETTINGS_MAX], n = gopt_effects_active(standard, active);
+    for (int i = 0; i < n; i++) {
+        *out = (gopt_proposal){.role = GOPT_ROLE_SINGLE, .pass_a = active[i], .pass_b = -1};
+        only(&out->config, &standard->config, active[i], -1);
+        if (untried(j, out))
+            return true;
+        *out = (gopt_proposal){.config = standard->config, .role = GOPT_ROLE_LEAVE_ONE_OUT, .pass_a = active[i], .pass_b = -1};
+        switch_pass(&out->config, active[i], false);
+        if (untried(j, out))
+            return true;
+    }
+    return false;
+}
+
+static bool propose_pairs(const gopt_job *j, const gopt_trial *standard, gopt_proposal *out)
+{
+    int top[PAIRED_PASSES], n = gopt_effects_strongest(j->study, standard, top, PAIRED_PASSES);
+    for (int b = 1; b < n; b++)
+        for (int a = 0; a < b; a++) {
+            int first = GOPT_MIN(top[a], top[b]), second = GOPT_MAX(top[a], top[b]);
+            *out = (gopt_proposal){.role = GOPT_ROLE_PAIR, .pass_a = first, .pass_b = second};
+            only(&out->config, &standard->config, first, second);
+            if (untried(j, out))
+                return true;
+        }
+    return false;
+}
+
+/* ---- the search ---- */
+
+static bool is_used(const gopt_trial *t, const gopt_kernel *k)
+{
+    for (int i = 0; i < t->n_steps; i++)
+        if (t->steps[i].kernel && !strcmp(t->steps[i].kernel, k->name))
+            return true;
+    return false;
+}
+
+static bool is_active(const gopt_trial *standard, const gopt_pass *p)
+{
+    int active[GOPT_SETTINGS_MAX], n = gopt_effects_active(standard, active);
+    for (int i = 0; i < n; i++)
+        if (gopt_passes[active[i]] == p)
+            return true;
+    return false;
+}
+
+static void add_row(gopt_space *s, int row, const int64_t *value, int n)
+{
+    s->row[s->n_rows] = row;
+    s->n_values[s->n_rows] = n;
+    memcpy(s->value[s->n_rows++], value, (size_t)n * sizeof *value);
+}
+
+/* At most 16 values of a knob, spread over its range. */
+static void add_knob(gopt_space *s, int row, const gopt_knob *k)
+{
+    int64_t value[16], count = gopt_knob_count(k);
+    int n = (int)GOPT_MIN(count, (int64_t)GOPT_COUNT(value));
+    for (int i = 0; i < n; i++)
+        value[i] = gopt_knob_value(k, n < count ? i * (count - 1) / (n - 1) : i);
+    if (n > 1)
+        add_row(s, row, value, n);
+}
+
+static void add_threads(gopt_space *s, int row, const gopt_tune_options *o)
+{
+    int64_t value[16];
+    int n = 0;
+    for (int i = 0; i < o->n_threads && n < GOPT_COUNT(value); i++)
+        value[n++] = o->threads[i];
+    for (int t = 1; !o->n_threads && t <= gopt_cpu_count() && n < GOPT_COUNT(value); t++)
+        value[n++] = t;
+    if (n > 1)
+        add_row(s, row, value, n);
+}
+
+static void make_space(const gopt_job *j, const gopt_trial *standard, gopt_space *s)
+{
+    s->n_rows = 0;
+    s->start = standard->config;
+    for (int i = 0; i < gopt_setting_count(); i++) {
+        const gopt_setting *row = gopt_setting_at(i);
+        if (!strcmp(row->name, "engine.threads"))
+            add_threads(s, i, j->options);
+        else if (row->pass ? is_active(standard, row->pass) : is_used(standard, row->kernel))
+            add_knob(s, i, row->knob);
+    }
+}
+
+static bool propose_search(gopt_job *j, const gopt_trial *standard, gopt_proposal *out)
+{
+    gopt_space *space = gopt_malloc(sizeof *space);
+    gopt_observation *seen = gopt_calloc((size_t)j->study->n_trials + 1, sizeof *seen);
+    bool found = false;
+    if (space && seen) {
+        make_space(j, standard, space);
+        for (int i = 0; i < j->study->n_trials; i++) {
+            const gopt_trial *t = &j->study->trials[i];
+            double speedup = gopt_effects_speedup(j->study, t->id).value;
+            seen[i] = (gopt_observation){.config = &t->config, .ok = isfinite(speedup), .score = 1 / speedup};
+        }
+        const gopt_sampler *sampler = gopt_sampler_find(j->options->sampler);
+        if (!sampler)
+            sampler = gopt_sampler_find(gopt_space_size(space) <= EXHAUSTIVE_MAX ? "exhaustive" : "neighbourhood");
+        *out = (gopt_proposal){.role = GOPT_ROLE_SEARCH, .pass_a = -1, .pass_b = -1};
+        found = sampler->next(space, seen, j->study->n_trials, &j->random, &out->config);
+    }
+    gopt_free(space);
+    gopt_free(seen);
+    return found;
+}
+
+bool gopt_job_propose(gopt_job *j, gopt_proposal *out)
+{
+    const gopt_trial *standard = gopt_effects_default(j->study);
+    double share = spent_share(j);
+    if (!standard)
+        return false;
+    if (share < EFFECTS_SHARE && propose_effects(j, standard, out)) {
+        gopt_progress_stage(j->progress, "passes alone and left out");
+        return true;
+    }
+    if (share < PAIRS_SHARE && propose_pairs(j, standard, out)) {
+        gopt_progress_stage(j->progress, "pairs of passes");
+        return true;
+    }
+    gopt_progress_stage(j->progress, "search");
+    return propose_search(j, standard, out);
+}
