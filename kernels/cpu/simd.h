@@ -31,6 +31,15 @@ typedef struct gopt_packing {
     int64_t first, last;
 } gopt_packing;
 
+/* See planes.h. */
+enum { GOPT_PLANES_MAX = 32 };
+typedef struct gopt_planes {
+    int64_t ih, iw, pad_h, pad_w, stride_h, stride_w;
+    int n_y, n_x, y[GOPT_PLANES_MAX], x[GOPT_PLANES_MAX]; /* remainders of coordinates: one plane for each pair */
+    int64_t rows, cols;                                   /* of a plane */
+    int64_t size;                                         /* floats of a channel, all its planes */
+} gopt_planes;
+
 typedef struct gopt_simd {
     int width;  /* floats of a vector */
     int mr, nr; /* tile of gemm */
@@ -38,6 +47,7 @@ typedef struct gopt_simd {
     void (*fill)(float *dst, float value, int64_t n);
     void (*pack)(const gopt_packing *p);
     void (*gemm)(const gopt_gemm *g);
+    void (*spread)(const gopt_planes *p, const float *src, float *dst); /* one channel */
     /* y[j] = sum of x[p * x_step] * b[p * b_row + j] */
     void (*gemv)(int64_t n, int64_t k, const float *x, int64_t x_step, const float *b, int64_t b_row, float *y);
     float (*dot)(int64_t n, const float *a, const float *b);

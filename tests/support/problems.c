@@ -8,6 +8,10 @@
     {                                                                                                                  \
         "matmul_f32", "MatMul", NULL, in, extra, post                                                                  \
     }
+#define CONV(attrs, in, extra, post)                                                                                   \
+    {                                                                                                                  \
+        "conv_f32", "Conv", attrs, in, extra, post                                                                     \
+    }
 #define GEMM(attrs, in)                                                                                                \
     {                                                                                                                  \
         "matmul_f32", "Gemm", attrs, in, NULL, NULL                                                                    \
@@ -53,6 +57,28 @@ const problem_text problems[] = {
     GEMM("transB=1", "f32[1,60] f32[70,60] f32[1,70]"),
     GEMM("transA=1 alpha=2f", "f32[60,50] f32[60,1] f32[50,1]"),
     GEMM("beta=0f", "f32[5,6] f32[6,7] f32[7]"),
+    CONV(NULL, "f32[1,1,1,1] f32[1,1,1,1]!", NULL, NULL),
+    CONV(NULL, "f32[1,16,7,7] f32[24,16,1,1]! f32[24]", "f32[1,24,7,7]", "max(add(acc, in3), const(0))"),
+    CONV(NULL, "f32[2,5,4,6] f32[9,5,1,1]!", NULL, NULL),
+    CONV(NULL, "f32[2,5,9,11] f32[9,5,3,3]!", "f32[9,1,1]", "mul(acc, in2)"),
+    CONV("pads=1,1,1,1", "f32[1,3,8,9] f32[17,3,3,3]! f32[17]!", NULL, "max(acc, const(0))"),
+    CONV("pads=1,1,1,1 strides=2,2", "f32[2,3,15,14] f32[8,3,3,3]! f32[8]", NULL, NULL),
+    CONV("pads=3,3,3,3 strides=2,2", "f32[1,3,33,30] f32[10,3,7,7]!", NULL, NULL),
+    CONV("pads=0,2,1,0 strides=3,2 dilations=2,1", "f32[1,4,17,12] f32[6,4,2,3]! f32[6]", NULL, NULL),
+    CONV("pads=2,2,2,2 dilations=2,2", "f32[1,4,10,10] f32[6,4,3,3]!", NULL, "sigmoid(acc)"),
+    CONV("group=2 pads=1,1,1,1", "f32[2,6,7,7] f32[10,3,3,3]! f32[10]", NULL, NULL),
+    CONV("group=6 pads=1,1,1,1", "f32[1,6,9,10] f32[6,1,3,3]! f32[6]", "f32[]", "mul(acc, in3)"),
+    CONV("group=4 pads=0,1,0,1 strides=2,2", "f32[1,4,9,10] f32[8,1,3,3]! f32[8]", NULL, NULL),
+    CONV("auto_pad='SAME_UPPER' strides=2,2", "f32[1,2,9,8] f32[3,2,3,3]!", NULL, NULL),
+    CONV("auto_pad='SAME_LOWER'", "f32[1,2,9,8] f32[3,2,2,4]!", NULL, NULL),
+    CONV("pads=2,2", "f32[2,6,50] f32[7,6,5]! f32[7]", NULL, NULL),
+    CONV("strides=3 pads=4,1 dilations=2", "f32[2,6,53] f32[7,6,4]!", NULL, NULL),
+    CONV("strides=4,4", "f32[1,3,16,20] f32[20,3,4,4]! f32[20]", NULL, NULL),
+    CONV("strides=2,2", "f32[1,6,9,9] f32[20,6,1,1]!", NULL, NULL),
+    CONV("pads=1,1,1,1", "f32[1,70,14,14] f32[66,70,3,3]! f32[66]", NULL, NULL),
+    CONV("pads=1,1,1,1", "f32[0,3,8,9] f32[17,3,3,3]!", NULL, NULL),
+    CONV(NULL, "f32[1,4,64,16] f32[8,4,1,1]", NULL, NULL),
+    CONV("pads=5,5,5,5 strides=2,2", "f32[1,2,3,3] f32[3,2,3,3]!", NULL, NULL),
     {0},
 };
 
@@ -76,5 +102,21 @@ const problem_text bench_problems[] = {
     MATMUL("f32[1,768] f32[768,3072]", NULL, NULL),
     MATMUL("f32[12,128,64] f32[12,64,128]", NULL, NULL),
     MATMUL("f32[3136,64] f32[64,64]!", NULL, NULL),
+    CONV("pads=1,1,1,1", "f32[1,64,56,56] f32[64,64,3,3]! f32[64]!", NULL, "max(acc, const(0))"),
+    CONV("pads=1,1,1,1", "f32[1,128,28,28] f32[128,128,3,3]! f32[128]!", NULL, "max(acc, const(0))"),
+    CONV("pads=1,1,1,1", "f32[1,256,14,14] f32[256,256,3,3]! f32[256]!", NULL, "max(acc, const(0))"),
+    CONV("pads=1,1,1,1", "f32[1,512,7,7] f32[512,512,3,3]! f32[512]!", NULL, "max(acc, const(0))"),
+    CONV("pads=3,3,3,3 strides=2,2", "f32[1,3,224,224] f32[64,3,7,7]! f32[64]!", NULL, "max(acc, const(0))"),
+    CONV(NULL, "f32[1,256,56,56] f32[64,256,1,1]! f32[64]!", NULL, "max(acc, const(0))"),
+    CONV(NULL, "f32[1,256,14,14] f32[1024,256,1,1]! f32[1024]!", NULL, "max(acc, const(0))"),
+    CONV("strides=2,2", "f32[1,256,56,56] f32[512,256,1,1]! f32[512]!", NULL, NULL),
+    CONV("group=32 pads=1,1,1,1", "f32[1,32,112,112] f32[32,1,3,3]! f32[32]!", NULL,
+         "min(max(acc, const(0)), const(6))"),
+    CONV("group=144 pads=1,1,1,1", "f32[1,144,56,56] f32[144,1,3,3]! f32[144]!", NULL,
+         "min(max(acc, const(0)), const(6))"),
+    CONV("group=96 pads=1,1,1,1 strides=2,2", "f32[1,96,112,112] f32[96,1,3,3]! f32[96]!", NULL,
+         "min(max(acc, const(0)), const(6))"),
+    CONV("group=960 pads=1,1,1,1", "f32[1,960,7,7] f32[960,1,3,3]! f32[960]!", NULL,
+         "min(max(acc, const(0)), const(6))"),
     {0},
 };

@@ -22,6 +22,7 @@ void GOPT_LEVEL(gopt_tile_run)(const gopt_tile *p, float *const *reg, int n);
 void GOPT_LEVEL(gopt_fill)(float *dst, float value, int64_t n);
 void GOPT_LEVEL(gopt_pack)(const gopt_packing *p);
 void GOPT_LEVEL(gopt_gemm)(const gopt_gemm *g);
+void GOPT_LEVEL(gopt_spread)(const gopt_planes *p, const float *src, float *dst);
 void GOPT_LEVEL(gopt_gemv)(int64_t n, int64_t k, const float *x, int64_t x_step, const float *b, int64_t b_row,
                            float *y);
 float GOPT_LEVEL(gopt_dot)(int64_t n, const float *a, const float *b);

@@ -11,6 +11,7 @@ const gopt_simd GOPT_LEVEL(gopt_simd) = {
     .fill = GOPT_LEVEL(gopt_fill),
     .pack = GOPT_LEVEL(gopt_pack),
     .gemm = GOPT_LEVEL(gopt_gemm),
+    .spread = GOPT_LEVEL(gopt_spread),
     .gemv = GOPT_LEVEL(gopt_gemv),
     .dot = GOPT_LEVEL(gopt_dot),
 };

@@ -1,0 +1,36 @@
+/* planes.c: one channel of an image into its planes. */
+#include "cpu/simd/parts.h"
+
+static void copy_row(const gopt_planes *p, const float *src, int remainder, float *dst)
+{
+    int64_t stride = p->stride_w, x = remainder - p->pad_w; /* the first column's place in the image */
+    int64_t lo = x < 0 ? (-x + stride - 1) / stride : 0, hi = p->iw > x ? (p->iw - x + stride - 1) / stride : 0;
+    hi = hi < p->cols ? hi : p->cols;
+    lo = lo < hi ? lo : hi;
+    memset(dst, 0, (size_t)lo * sizeof *dst);
+    src += x + lo * stride;
+    if (stride == 1)
+        memcpy(dst + lo, src, (size_t)(hi - lo) * sizeof *dst);
+    else if (stride == 2)
+        for (int64_t i = 0; i < hi - lo; i++)
+            dst[lo + i] = src[2 * i];
+    else
+        for (int64_t i = 0; i < hi - lo; i++)
+            dst[lo + i] = src[stride * i];
+    memset(dst + hi, 0, (size_t)(p->cols - hi) * sizeof *dst);
+}
+
+void GOPT_LEVEL(gopt_spread)(const gopt_planes *p, const float *src, float *dst)
+{
+    float *begin = dst;
+    for (int i = 0; i < p->n_y; i++)
+        for (int j = 0; j < p->n_x; j++)
+            for (int64_t row = 0; row < p->rows; row++, dst += p->cols) {
+                int64_t y = row * p->stride_h + p->y[i] - p->pad_h;
+                if (y < 0 || y >= p->ih)
+                    memset(dst, 0, (size_t)p->cols * sizeof *dst);
+                else
+                    copy_row(p, src + y * p->iw, p->x[j], dst);
+            }
+    memset(dst, 0, (size_t)(p->size - (dst - begin)) * sizeof *dst);
+}
