@@ -124,7 +124,10 @@ static int finish(gopt_expr *x, gopt_instr in)
     for (int k = 0; k < n; k++)
         at[n].arg[k] = k;
     gopt_expr small = {.at = at, .n = n + 1, .result = n};
-    return constant(x, in.class, in.dtype, gopt_expr_eval(&small, NULL, (gopt_scalar){0}, tmp));
+    gopt_scalar v = gopt_expr_eval(&small, NULL, (gopt_scalar){0}, tmp);
+    if (in.dtype != GOPT_DTYPE_NONE) /* a typed constant is a value of its type */
+        v = gopt_scalar_cast(v, in.class, in.dtype);
+    return constant(x, in.class, in.dtype, v);
 }
 
 static bool untyped(const gopt_instr *in)
