@@ -86,7 +86,8 @@ static const format *format_of(gopt_dtype d)
 static uint8_t to_e8m0(float f, bool saturate)
 {
     uint32_t rest = bits_of(f) & 0x7fffffff, exponent = rest >> 23;
-    bool up = (rest & 0x7fffff) != 0 && exponent < (saturate ? 0xfe : 0xff);
+    uint32_t whole = exponent ? 0 : 0x400000; /* the fraction of a power of two; code 0 is 2^-127, a subnormal */
+    bool up = (rest & 0x7fffff) > whole && exponent < (saturate ? 0xfe : 0xff);
     return (uint8_t)(exponent + up);
 }
 
