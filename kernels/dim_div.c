@@ -163,8 +163,8 @@ gopt_dim gopt_dim_div(gopt_dims *t, gopt_dim a, gopt_dim b)
 gopt_dim gopt_dim_ceil_div(gopt_dims *t, gopt_dim a, gopt_dim b)
 {
     gopt_dim zero = gopt_dim_of(0);
-    if (gopt_dim_is_const(b) && b.k < 0)
-        return gopt_dim_sub(t, zero, gopt_dim_div(t, a, gopt_dim_sub(t, zero, b)));
+    if (gopt_dim_lower(t, b) < 0) /* right for either sign; the other form is the one people write */
+        return gopt_dim_sub(t, zero, gopt_dim_div(t, gopt_dim_sub(t, zero, a), b));
     return gopt_dim_div(t, gopt_dim_add(t, a, gopt_dim_sub(t, b, gopt_dim_of(1))), b);
 }
 
