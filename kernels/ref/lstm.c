@@ -4,7 +4,7 @@
 static const gopt_recurrence_kind kind = {
     .gates = 4, .cell = true, .functions = 3, .defaults = {"Sigmoid", "Tanh", "Tanh"}};
 
-/* Gates lie in the order i, o, f, c; peepholes i, o, f. */
+/* Gates lie in the order i, o, f, c; peepholes i, o, f. The clip bounds the gates, not the cell state. */
 static void step(const gopt_recurrence *n, const double *x, const double *h_r, double *h, double *c)
 {
     int64_t size = n->hidden;
@@ -17,7 +17,7 @@ static void step(const gopt_recurrence *n, const double *x, const double *h_r, d
         forget = n->couple ? 1 - in : gopt_recurrence_apply(n, 0, forget);
         c[k] = forget * c[k] + in * gopt_recurrence_apply(n, 1, x[at_c] + h_r[at_c] + n->r_bias[at_c]);
         double out = x[at_o] + h_r[at_o] + n->r_bias[at_o] + p[at_o] * c[k];
-        h[k] = gopt_recurrence_apply(n, 0, out) * gopt_recurrence_apply(n, 2, c[k]);
+        h[k] = gopt_recurrence_apply(n, 0, out) * n->f[2].f(c[k], n->f[2].alpha, n->f[2].beta);
     }
 }
 

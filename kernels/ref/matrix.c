@@ -115,24 +115,24 @@ void gopt_matmul_bind(const gopt_exec *x, gopt_matrix_view a, gopt_matrix_view b
     align(dim_b, stride_b, rb, mm, mm->b.batch);
 }
 
-gopt_status gopt_matmul_infer_zero(gopt_infer *x, gopt_matrix_view v, bool left, int z, const char *name, gopt_err *e)
+gopt_status gopt_matmul_infer_quant(gopt_infer *x, gopt_matrix_view v, bool left, int q, const char *name, gopt_err *e)
 {
-    if (!gopt_ref_ranked(x, z) || !gopt_ref_ranked(x, v.input))
+    if (!gopt_ref_ranked(x, q) || !gopt_ref_ranked(x, v.input))
         return GOPT_OK;
-    const gopt_fact *f = &x->in[v.input], *zero = &x->in[z];
-    int kept = left ? f->rank - 2 : f->rank - 1; /* the axis with a zero point of its own */
-    if (zero->rank <= 1) {
-        gopt_dim n = zero->rank == 1 ? zero->dim[0] : gopt_dim_of(1);
+    const gopt_fact *f = &x->in[v.input], *quant = &x->in[q];
+    int kept = left ? f->rank - 2 : f->rank - 1; /* the axis with values of its own */
+    if (quant->rank <= 1) {
+        gopt_dim n = quant->rank == 1 ? quant->dim[0] : gopt_dim_of(1);
         if (gopt_dim_is_const(n) && n.k == 1)
             return GOPT_OK;
         gopt_status s = gopt_ref_equal(n, kept < 0 ? gopt_dim_of(1) : f->dim[kept], "length", e);
         return s ? gopt_within(e, s, "input %s", name) : GOPT_OK;
     }
-    if (zero->rank != f->rank)
-        return gopt_fail(e, GOPT_EINPUT, "input %s: rank %d, 0, 1 or %d expected", name, zero->rank, f->rank);
+    if (quant->rank != f->rank)
+        return gopt_fail(e, GOPT_EINPUT, "input %s: rank %d, 0, 1 or %d expected", name, quant->rank, f->rank);
     for (int d = 0; d < f->rank; d++) {
         bool inner = d == (left ? f->rank - 1 : f->rank - 2);
-        gopt_dim n = zero->dim[d];
+        gopt_dim n = quant->dim[d];
         if (gopt_dim_is_const(n) && n.k == 1)
             continue;
         gopt_status s = gopt_ref_equal(n, inner ? gopt_dim_of(1) : f->dim[d], "shape", e);
@@ -142,25 +142,33 @@ gopt_status gopt_matmul_infer_zero(gopt_infer *x, gopt_matrix_view v, bool left,
     return GOPT_OK;
 }
 
-gopt_status gopt_matmul_bind_zero(gopt_exec *x, gopt_matmul *mm, bool left, int z, gopt_err *e)
+gopt_status gopt_matmul_bind_quant(gopt_exec *x, const gopt_matmul *mm, bool left, int q, gopt_matrix_quant *out,
+                                   gopt_err *e)
 {
-    const gopt_tensor *t = gopt_ref_in(x, z);
-    gopt_matrix *m = left ? &mm->a : &mm->b;
-    double *zero;
-    GOPT_TRY(gopt_ref_load(x, z, &zero, e));
-    m->zero = zero;
+    const gopt_tensor *t = gopt_ref_in(x, q);
+    double *v;
+    GOPT_TRY(gopt_ref_load(x, q, &v, e));
+    *out = (gopt_matrix_quant){.v = v};
     if (!t || gopt_tensor_count(t) == 1)
         return GOPT_OK;
     int64_t dense[GOPT_RANK_MAX];
     gopt_dims_strides(t->dim, t->rank, dense);
     if (t->rank == 1) {
-        *(left ? &m->zero_row : &m->zero_col) = 1;
+        *(left ? &out->row : &out->col) = 1;
         return GOPT_OK;
     }
-    m->zero_row = t->dim[t->rank - 2] == 1 ? 0 : dense[t->rank - 2];
-    m->zero_col = t->dim[t->rank - 1] == 1 ? 0 : dense[t->rank - 1];
-    align(t->dim, dense, t->rank - 2, mm, m->zero_batch);
+    out->row = t->dim[t->rank - 2] == 1 ? 0 : dense[t->rank - 2];
+    out->col = t->dim[t->rank - 1] == 1 ? 0 : dense[t->rank - 1];
+    align(t->dim, dense, t->rank - 2, mm, out->batch);
     return GOPT_OK;
+}
+
+double gopt_matrix_quant_at(const gopt_matrix_quant *q, const int64_t *index, int rank, int64_t row, int64_t col)
+{
+    int64_t at = row * q->row + col * q->col;
+    for (int i = 0; i < rank; i++)
+        at += index[i] * q->batch[i];
+    return q->v[at];
 }
 
 /* ---- running ---- */
@@ -176,7 +184,7 @@ static slice slice_at(const gopt_matrix *m, const int64_t *index, int rank)
     slice s = {.m = m};
     for (int i = 0; i < rank; i++) {
         s.first += index[i] * m->batch[i];
-        s.zero_first += index[i] * m->zero_batch[i];
+        s.zero_first += index[i] * m->zero.batch[i];
     }
     return s;
 }
@@ -198,11 +206,11 @@ static void fetch(const slice *s, int64_t r, int64_t rows, int64_t c, int64_t co
     else
         for (int64_t i = 0; i < rows * cols; i++)
             dst[i] = gopt_tensor_get(m->t, at + i / cols * m->row + i % cols * m->col);
-    if (!m->zero)
+    if (!m->zero.v)
         return;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < cols; j++)
-            dst[i * cols + j] -= m->zero[s->zero_first + (r + i) * m->zero_row + (c + j) * m->zero_col];
+            dst[i * cols + j] -= m->zero.v[s->zero_first + (r + i) * m->zero.row + (c + j) * m->zero.col];
 }
 
 typedef struct work {

@@ -11,13 +11,17 @@ typedef struct gopt_matrix_view {
     bool batch_first; /* axis 0 moves behind the batch axes: (r, b..., c) is read as (b..., r, c) */
 } gopt_matrix_view;
 
+/* Zero points or scales of an operand or a product. All distances are in elements, and 0 where one value serves all. */
+typedef struct gopt_matrix_quant {
+    const double *v; /* NULL: none */
+    int64_t row, col, batch[GOPT_RANK_MAX];
+} gopt_matrix_quant;
+
 typedef struct gopt_matrix {
     const gopt_tensor *t;
     int64_t row, col;             /* distances between rows and between columns, in elements */
     int64_t batch[GOPT_RANK_MAX]; /* distances along the batch axes of the product, 0 where broadcast */
-    const double *zero;           /* zero points, or NULL */
-    int64_t zero_row, zero_col;   /* their distances */
-    int64_t zero_batch[GOPT_RANK_MAX];
+    gopt_matrix_quant zero;       /* elements count from here */
 } gopt_matrix;
 
 typedef struct gopt_matmul {
@@ -31,11 +35,14 @@ typedef struct gopt_matmul {
 gopt_status gopt_matmul_infer(gopt_infer *x, gopt_matrix_view a, gopt_matrix_view b, gopt_dtype out, gopt_err *e);
 /* The product for real inputs, which inference has accepted. */
 void gopt_matmul_bind(const gopt_exec *x, gopt_matrix_view a, gopt_matrix_view b, gopt_matmul *mm);
-/* EINPUT unless input z, when known, holds zero points for the view: one, one per row (left) or column (right), or a
- * tensor like the operand with 1 in place of the inner dimension. */
-gopt_status gopt_matmul_infer_zero(gopt_infer *x, gopt_matrix_view v, bool left, int z, const char *name, gopt_err *e);
-/* Lets the operand's elements count from the zero points of input z, where there is one. */
-gopt_status gopt_matmul_bind_zero(gopt_exec *x, gopt_matmul *mm, bool left, int z, gopt_err *e);
+/* EINPUT unless input q, when known, holds zero points or scales for the view: one, one for each row (left) or column
+ * (right), or a tensor like the operand with 1 in place of the inner dimension. */
+gopt_status gopt_matmul_infer_quant(gopt_infer *x, gopt_matrix_view v, bool left, int q, const char *name, gopt_err *e);
+/* Reads them, after mm has been bound; v is NULL when the input is absent. */
+gopt_status gopt_matmul_bind_quant(gopt_exec *x, const gopt_matmul *mm, bool left, int q, gopt_matrix_quant *out,
+                                   gopt_err *e);
+/* The value for element (row, col) of the batch at index. */
+double gopt_matrix_quant_at(const gopt_matrix_quant *q, const int64_t *index, int rank, int64_t row, int64_t col);
 /* y = A B, dense, all batches, accumulated in double. */
 gopt_status gopt_matmul_run(gopt_exec *x, const gopt_matmul *mm, double *y, gopt_err *e);
 /* The same for integers, modulo 2^64. */

@@ -22,7 +22,7 @@ typedef struct gopt_recurrence {
     const double *r_bias;   /* gates * hidden */
     const double *peephole; /* 3 * hidden (i, o, f) */
     gopt_activation f[GOPT_RECURRENCE_FUNCTIONS];
-    double clip; /* bound of every activation's input */
+    double clip; /* bound of what the gates' activations read */
     bool couple; /* input_forget */
     bool linear_before_reset;
     double *tmp; /* 2 * hidden */

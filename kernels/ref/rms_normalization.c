@@ -1,0 +1,21 @@
+/* rms_normalization.c: RMSNormalization. */
+#include "ref/layer_norm.h"
+
+static gopt_status infer(gopt_infer *x, gopt_err *e)
+{
+    return gopt_layer_norm_infer(x, true, e);
+}
+
+static gopt_status run(gopt_exec *x, gopt_err *e)
+{
+    return gopt_layer_norm_run(x, true, e);
+}
+
+const gopt_op gopt_op_RMSNormalization = {.name = "RMSNormalization",
+                                          .domain = "",
+                                          .in_min = 2,
+                                          .in_max = 2,
+                                          .out_min = 1,
+                                          .out_max = 1,
+                                          .infer = infer,
+                                          .run = run};
