@@ -42,8 +42,9 @@ gopt_dim gopt_dim_mod(gopt_dims *t, gopt_dim a, gopt_dim b);
 gopt_dim gopt_dim_min(gopt_dims *t, gopt_dim a, gopt_dim b);
 gopt_dim gopt_dim_max(gopt_dims *t, gopt_dim a, gopt_dim b);
 gopt_dim gopt_dim_symbol(gopt_dims *t, const char *name); /* the same name gives the same dim */
-/* Reads "7", "batch", "cache+seq", "2*seq+1", "0+cache_length+cache+seq", "(h+1)/2" (integer division); a text that is no
- * such expression becomes a symbol of that very name. */
+/* Reads "7", "batch", "cache+seq", "2*seq+1", "0+cache_length+cache+seq", "(h+1)/2" (integer division), "a - b", "a%2",
+ * "max(a, 1)"; a text that is no such expression becomes a symbol of that very name, and so does "batch-size" with a
+ * hyphen between letters. "" and "?" are unknown. */
 gopt_dim gopt_dim_parse(gopt_dims *t, const char *text);
 bool gopt_dim_equal(gopt_dim a, gopt_dim b); /* provably equal: unknown equals nothing */
 /* The largest proven lower bound, sizes (symbols) being at least 0; INT64_MIN when there is none. */
