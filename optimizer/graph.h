@@ -44,6 +44,7 @@ struct gopt_node {
     int n_origin;
     int index; /* position in graph->nodes; valid after gopt_graph_sort */
     bool dead; /* removed; gopt_graph_compact forgets it */
+    gopt_node *link; /* for lists of whoever walks the graph; NULL between calls */
 };
 
 /* Decisions that passes leave for the compiler; all zero is the baseline. */
@@ -110,6 +111,10 @@ void gopt_node_remove(gopt_node *n);                         /* its outputs must
 /* Makes n take over m's output 0 and origins (fusion): every reader of m's output reads n's output 0 from then on, keeps
  * m's value's name where that is a graph output; m is removed. */
 bool gopt_node_absorb(gopt_node *n, gopt_node *m);
+/* A node of another operator takes old's place, name and outputs; its origins are those of old and of from[0..n_from). old is
+ * removed. NULL without memory. */
+gopt_node *gopt_node_replace(gopt_node *old, const gopt_op *op, gopt_attrs attrs, gopt_value *const *in, int n_in,
+                             gopt_node *const *from, int n_from);
 /* Moves the nodes of n's body b before n; what the body would hand out goes to the readers of n's outputs; n is removed. The
  * body must have no inputs. Where an output's name cannot be kept an Identity stands in. */
 bool gopt_node_inline(gopt_node *n, int b);

@@ -201,6 +201,24 @@ bool gopt_node_absorb(gopt_node *n, gopt_node *m)
     return !n->graph->family->arena.failed;
 }
 
+gopt_node *gopt_node_replace(gopt_node *old, const gopt_op *op, gopt_attrs attrs, gopt_value *const *in, int n_in,
+                             gopt_node *const *from, int n_from)
+{
+    gopt_node *n = gopt_graph_node(old->graph, old->name, op, attrs, in, n_in, 0, old, from, n_from);
+    if (!n || !add_origins(n, old))
+        return NULL;
+    n->out = old->out;
+    n->n_out = old->n_out;
+    for (int k = 0; k < n->n_out; k++)
+        if (n->out[k])
+            n->out[k]->producer = n;
+    old->out = NULL;
+    old->n_out = 0;
+    gopt_node_remove(old);
+    touch(n);
+    return n;
+}
+
 /* The value that readers of n's output k get instead: the body's own, or an Identity of it. */
 static gopt_value *stand_in(gopt_node *n, int k, gopt_value *v)
 {
