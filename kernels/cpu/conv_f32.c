@@ -91,7 +91,7 @@ static void lay_out(spec *s, int parts)
     r->image = aligned(filters);
     r->offsets = r->image + aligned(image);
     r->parts = r->offsets + aligned(2 * s->taps);
-    r->tail = s->dense ? 0 : aligned(s->block_m * s->block_n);
+    r->tail = s->dense ? 0 : aligned(s->block_m * s->block_n) + 16;
     r->part = r->tail + (s->in_place ? aligned(s->simd->nr * GOPT_MIN(s->block_k, s->taps)) : 0);
     r->total = r->parts + parts * r->part;
 }
@@ -260,20 +260,6 @@ static void multiply(const spec *s, const block *b)
     } while (p < s->taps);
 }
 
-/* Results of one filter, of which those over the image's edge are dropped, to where they belong. */
-static void gather_row(const spec *s, const block *b, const float *src, float *dst)
-{
-    int64_t cols = s->planes.cols, at = b->j, end = b->j + b->cols;
-    while (at < end) {
-        int64_t x = at % cols, n = GOPT_MIN(s->c.ow - x, end - at);
-        if (n > 0) {
-            memcpy(dst, src + at - b->j, (size_t)n * sizeof *dst);
-            dst += n;
-        }
-        at += cols - x;
-    }
-}
-
 /* Output pixels before number j of a plane. */
 static int64_t pixels_before(const spec *s, int64_t j)
 {
@@ -296,7 +282,7 @@ static void run_block(const spec *s, block *b)
     multiply(s, b);
     for (int64_t r = 0; r < b->rows; r++, first += c->oh * c->ow, out += c->oh * c->ow) {
         if (!s->dense)
-            gather_row(s, b, b->result + r * b->row, out);
+            s->simd->compact(out, b->result + r * b->row, b->j, b->cols, s->planes.cols, c->ow);
         gopt_post_run(&s->post, t->in, out, out, first, n);
     }
 }

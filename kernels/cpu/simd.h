@@ -40,6 +40,14 @@ typedef struct gopt_planes {
     int64_t size;                                         /* floats of a channel, all its planes */
 } gopt_planes;
 
+/* y[j] = begin + sum over k of weight[k] * src[offset[k] + j] */
+typedef struct gopt_taps {
+    const float *src, *weight;
+    const int64_t *offset;
+    int64_t n;
+    float begin;
+} gopt_taps;
+
 typedef struct gopt_simd {
     int width;  /* floats of a vector */
     int mr, nr; /* tile of gemm */
@@ -47,6 +55,10 @@ typedef struct gopt_simd {
     void (*fill)(float *dst, float value, int64_t n);
     void (*pack)(const gopt_packing *p);
     void (*gemm)(const gopt_gemm *g);
+    void (*taps)(const gopt_taps *t, float *y, int64_t n);
+    /* Numbers [first, first + n) of rows of `cols`, of which src is the first, without those at columns from `used` on.
+     * Reads up to a vector past the last one. */
+    void (*compact)(float *dst, const float *src, int64_t first, int64_t n, int64_t cols, int64_t used);
     void (*spread)(const gopt_planes *p, const float *src, float *dst); /* one channel */
     /* y[j] = sum of x[p * x_step] * b[p * b_row + j] */
     void (*gemv)(int64_t n, int64_t k, const float *x, int64_t x_step, const float *b, int64_t b_row, float *y);
