@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#define CHUNK 256 /* elements that pass through a buffer at a time */
+
 typedef enum kind { OTHER, REAL, SIGNED, UNSIGNED, BOOLEAN } kind;
 
 static const struct {
@@ -107,33 +109,6 @@ int64_t gopt_dtype_trunc(gopt_dtype d, double v)
     return gopt_dtype_wrap(d, (int64_t)(m < 0 ? 0 - (uint64_t)-m : (uint64_t)m));
 }
 
-/* ---- one element by its bit pattern ---- */
-
-static uint64_t bits_load(gopt_dtype d, const void *src, int64_t i)
-{
-    int bits = types[d].bits;
-    const unsigned char *p = src;
-    uint64_t u = 0;
-    if (bits >= 8)
-        memcpy(&u, p + i * (bits / 8), (size_t)bits / 8);
-    else
-        u = (unsigned)p[i * bits / 8] >> (i * bits % 8) & ((1U << bits) - 1);
-    return u;
-}
-
-static void bits_store(gopt_dtype d, void *dst, int64_t i, uint64_t u)
-{
-    int bits = types[d].bits;
-    unsigned char *p = dst;
-    if (bits >= 8) {
-        memcpy(p + i * (bits / 8), &u, (size_t)bits / 8);
-        return;
-    }
-    unsigned mask = (1U << bits) - 1, shift = (unsigned)(i * bits % 8);
-    unsigned char *byte = p + i * bits / 8;
-    *byte = (unsigned char)((*byte & ~(mask << shift)) | (((unsigned)u & mask) << shift));
-}
-
 /* To float32 with the last bit telling that something was cut off: a second rounding to a narrower type is then exact.
  */
 static float round_odd(double v)
@@ -193,25 +168,121 @@ double gopt_dtype_round(gopt_dtype d, double v)
     return decode(d, encode(d, v));
 }
 
-/* ---- arrays ---- */
+/* ---- arrays of bit patterns ---- */
 
-static double load_one(gopt_dtype d, const void *src, int64_t i)
+static void load_packed(int bits, const uint8_t *src, int64_t first, int64_t n, int64_t *dst)
 {
-    uint64_t u = bits_load(d, src, i);
-    if (types[d].kind == REAL)
-        return decode(d, u);
-    int64_t v = gopt_dtype_wrap(d, (int64_t)u);
-    return d == GOPT_DTYPE_U64 ? (double)u : (double)v;
+    for (int64_t i = 0, at = first * bits; i < n; i++, at += bits)
+        dst[i] = (src[at / 8] >> at % 8) & ((1 << bits) - 1);
+}
+
+static void load_bits(int bits, const void *src, int64_t first, int64_t n, int64_t *dst)
+{
+    const uint8_t *u8 = src;
+    const uint16_t *u16 = src;
+    const uint32_t *u32 = src;
+    switch (bits) {
+    case 8:
+        for (int64_t i = 0; i < n; i++)
+            dst[i] = u8[first + i];
+        break;
+    case 16:
+        for (int64_t i = 0; i < n; i++)
+            dst[i] = u16[first + i];
+        break;
+    case 32:
+        for (int64_t i = 0; i < n; i++)
+            dst[i] = u32[first + i];
+        break;
+    case 64:
+        memcpy(dst, (const int64_t *)src + first, (size_t)n * sizeof *dst);
+        break;
+    default:
+        load_packed(bits, src, first, n, dst);
+    }
+}
+
+static void store_packed(int bits, uint8_t *dst, int64_t first, int64_t n, const int64_t *src)
+{
+    unsigned mask = (1U << bits) - 1;
+    for (int64_t i = 0, at = first * bits; i < n; i++, at += bits) {
+        unsigned shift = (unsigned)(at % 8);
+        dst[at / 8] = (uint8_t)((dst[at / 8] & ~(mask << shift)) | (((unsigned)src[i] & mask) << shift));
+    }
+}
+
+static void store_bits(int bits, void *dst, int64_t first, int64_t n, const int64_t *src)
+{
+    uint8_t *u8 = dst;
+    uint16_t *u16 = dst;
+    uint32_t *u32 = dst;
+    switch (bits) {
+    case 8:
+        for (int64_t i = 0; i < n; i++)
+            u8[first + i] = (uint8_t)src[i];
+        break;
+    case 16:
+        for (int64_t i = 0; i < n; i++)
+            u16[first + i] = (uint16_t)src[i];
+        break;
+    case 32:
+        for (int64_t i = 0; i < n; i++)
+            u32[first + i] = (uint32_t)src[i];
+        break;
+    case 64:
+        memcpy((int64_t *)dst + first, src, (size_t)n * sizeof *src);
+        break;
+    default:
+        store_packed(bits, dst, first, n, src);
+    }
+}
+
+/* ---- arrays of values ---- */
+
+static bool is_number(gopt_dtype d)
+{
+    return known(d) && types[d].kind != OTHER;
+}
+
+void gopt_dtype_load_int(gopt_dtype d, const void *src, int64_t first, int64_t n, int64_t *dst)
+{
+    if (!is_number(d)) {
+        memset(dst, 0, (size_t)n * sizeof *dst);
+        return;
+    }
+    int bits = types[d].bits, shift = 64 - bits;
+    load_bits(bits, src, first, n, dst);
+    if (types[d].kind == SIGNED)
+        for (int64_t i = 0; i < n; i++)
+            dst[i] = (int64_t)((uint64_t)dst[i] << shift) >> shift;
+    else if (types[d].kind == BOOLEAN)
+        for (int64_t i = 0; i < n; i++)
+            dst[i] = dst[i] != 0;
+    else if (types[d].kind == REAL)
+        for (int64_t i = 0; i < n; i++)
+            dst[i] = gopt_dtype_trunc(GOPT_DTYPE_I64, decode(d, (uint64_t)dst[i]));
+}
+
+static void load_chunk(gopt_dtype d, const void *src, int64_t first, int64_t n, double *dst)
+{
+    int64_t bits[CHUNK];
+    if (types[d].kind == REAL) {
+        load_bits(types[d].bits, src, first, n, bits);
+        for (int64_t i = 0; i < n; i++)
+            dst[i] = decode(d, (uint64_t)bits[i]);
+        return;
+    }
+    gopt_dtype_load_int(d, src, first, n, bits);
+    for (int64_t i = 0; i < n; i++)
+        dst[i] = (double)bits[i];
+    for (int64_t i = 0; d == GOPT_DTYPE_U64 && i < n; i++)
+        dst[i] = (double)(uint64_t)bits[i];
 }
 
 void gopt_dtype_load(gopt_dtype d, const void *src, int64_t first, int64_t n, double *dst)
 {
     const float *f32 = src;
-    const uint8_t *u8 = src;
-    const int32_t *i32 = src;
-    const int64_t *i64 = src;
-    const uint16_t *u16 = src;
-    bool number = known(d) && types[d].kind != OTHER;
+    const uint16_t *f16 = src;
     switch (d) {
     case GOPT_DTYPE_F32:
         for (int64_t i = 0; i < n; i++)
@@ -220,37 +291,34 @@ void gopt_dtype_load(gopt_dtype d, const void *src, int64_t first, int64_t n, do
     case GOPT_DTYPE_F64:
         memcpy(dst, (const double *)src + first, (size_t)n * sizeof *dst);
         break;
-    case GOPT_DTYPE_U8:
-        for (int64_t i = 0; i < n; i++)
-            dst[i] = u8[first + i];
-        break;
-    case GOPT_DTYPE_I32:
-        for (int64_t i = 0; i < n; i++)
-            dst[i] = i32[first + i];
-        break;
-    case GOPT_DTYPE_I64:
-        for (int64_t i = 0; i < n; i++)
-            dst[i] = (double)i64[first + i];
-        break;
     case GOPT_DTYPE_F16:
         for (int64_t i = 0; i < n; i++)
-            dst[i] = gopt_f16_to_f32(u16[first + i]);
+            dst[i] = gopt_f16_to_f32(f16[first + i]);
         break;
     default:
-        for (int64_t i = 0; i < n; i++)
-            dst[i] = number ? load_one(d, src, first + i) : 0;
+        for (int64_t i = 0; i < n; i += CHUNK)
+            load_chunk(d, src, first + i, GOPT_MIN(CHUNK, n - i), dst + i);
     }
 }
 
-static uint64_t to_bits(gopt_dtype d, double v)
+static void store_chunk(gopt_dtype d, void *dst, int64_t first, int64_t n, const double *src)
 {
-    return types[d].kind == REAL ? encode(d, v) : (uint64_t)gopt_dtype_trunc(d, v);
+    int64_t bits[CHUNK];
+    if (types[d].kind == REAL)
+        for (int64_t i = 0; i < n; i++)
+            bits[i] = (int64_t)encode(d, src[i]);
+    else if (types[d].kind == BOOLEAN)
+        for (int64_t i = 0; i < n; i++)
+            bits[i] = src[i] != 0;
+    else
+        for (int64_t i = 0; i < n; i++)
+            bits[i] = fabs(src[i]) < 0x1p62 ? (int64_t)src[i] : gopt_dtype_trunc(d, src[i]);
+    store_bits(types[d].bits, dst, first, n, bits);
 }
 
 void gopt_dtype_store(gopt_dtype d, void *dst, int64_t first, int64_t n, const double *src)
 {
     float *f32 = dst;
-    bool number = known(d) && types[d].kind != OTHER;
     switch (d) {
     case GOPT_DTYPE_F32:
         for (int64_t i = 0; i < n; i++)
@@ -260,68 +328,30 @@ void gopt_dtype_store(gopt_dtype d, void *dst, int64_t first, int64_t n, const d
         memcpy((double *)dst + first, src, (size_t)n * sizeof *src);
         break;
     default:
-        for (int64_t i = 0; number && i < n; i++)
-            bits_store(d, dst, first + i, to_bits(d, src[i]));
+        for (int64_t i = 0; is_number(d) && i < n; i += CHUNK)
+            store_chunk(d, dst, first + i, GOPT_MIN(CHUNK, n - i), src + i);
     }
 }
 
-static int64_t load_one_int(gopt_dtype d, const void *src, int64_t i)
+static void store_int_chunk(gopt_dtype d, void *dst, int64_t first, int64_t n, const int64_t *src)
 {
-    uint64_t u = bits_load(d, src, i);
-    return types[d].kind == REAL ? gopt_dtype_trunc(GOPT_DTYPE_I64, decode(d, u)) : gopt_dtype_wrap(d, (int64_t)u);
-}
-
-void gopt_dtype_load_int(gopt_dtype d, const void *src, int64_t first, int64_t n, int64_t *dst)
-{
-    const uint8_t *u8 = src;
-    const int32_t *i32 = src;
-    bool number = known(d) && types[d].kind != OTHER;
-    switch (d) {
-    case GOPT_DTYPE_I64:
-    case GOPT_DTYPE_U64:
-        memcpy(dst, (const int64_t *)src + first, (size_t)n * sizeof *dst);
-        break;
-    case GOPT_DTYPE_I32:
-        for (int64_t i = 0; i < n; i++)
-            dst[i] = i32[first + i];
-        break;
-    case GOPT_DTYPE_U8:
-        for (int64_t i = 0; i < n; i++)
-            dst[i] = u8[first + i];
-        break;
-    default:
-        for (int64_t i = 0; i < n; i++)
-            dst[i] = number ? load_one_int(d, src, first + i) : 0;
-    }
-}
-
-static uint64_t int_to_bits(gopt_dtype d, int64_t v)
-{
-    if (types[d].kind != REAL)
-        return (uint64_t)(d == GOPT_DTYPE_BOOL ? v != 0 : v);
-    return encode(d, d == GOPT_DTYPE_F32 ? (double)(float)v : (double)v);
+    int64_t bits[CHUNK];
+    for (int64_t i = 0; i < n; i++)
+        if (types[d].kind == REAL) /* straight to float32, to round once */
+            bits[i] = (int64_t)encode(d, d == GOPT_DTYPE_F32 ? (double)(float)src[i] : (double)src[i]);
+        else
+            bits[i] = src[i] != 0;
+    store_bits(types[d].bits, dst, first, n, bits);
 }
 
 void gopt_dtype_store_int(gopt_dtype d, void *dst, int64_t first, int64_t n, const int64_t *src)
 {
-    int32_t *i32 = dst;
-    uint8_t *u8 = dst;
-    bool number = known(d) && types[d].kind != OTHER;
-    switch (d) {
-    case GOPT_DTYPE_I64:
-    case GOPT_DTYPE_U64:
-        memcpy((int64_t *)dst + first, src, (size_t)n * sizeof *src);
-        break;
-    case GOPT_DTYPE_I32:
-        for (int64_t i = 0; i < n; i++)
-            i32[first + i] = (int32_t)src[i];
-        break;
-    case GOPT_DTYPE_U8:
-        for (int64_t i = 0; i < n; i++)
-            u8[first + i] = (uint8_t)src[i];
-        break;
-    default:
-        for (int64_t i = 0; number && i < n; i++)
-            bits_store(d, dst, first + i, int_to_bits(d, src[i]));
+    if (!is_number(d))
+        return;
+    if (types[d].kind == SIGNED || types[d].kind == UNSIGNED) {
+        store_bits(types[d].bits, dst, first, n, src);
+        return;
     }
+    for (int64_t i = 0; i < n; i += CHUNK)
+        store_int_chunk(d, dst, first + i, GOPT_MIN(CHUNK, n - i), src + i);
 }
