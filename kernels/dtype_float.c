@@ -65,7 +65,7 @@ static const format *format_of(gopt_dtype d)
 {
     static const format e4m3fn = {3, 7, 0x80, 0x7e, 0x7f, 0x7f, false};
     static const format e4m3fnuz = {3, 8, 0x80, 0x7f, 0x80, 0x80, true};
-    static const format e5m2 = {2, 15, 0x80, 0x7b, 0x7f, 0x7c, false};
+    static const format e5m2 = {2, 15, 0x80, 0x7b, 0x7e, 0x7c, false};
     static const format e5m2fnuz = {2, 16, 0x80, 0x7f, 0x80, 0x80, true};
     static const format e2m1 = {1, 1, 0x8, 0x7, 0x8, 0x7, false}; /* no NaN: ONNX writes -0 */
     switch (d) {
