@@ -113,7 +113,9 @@ static void put_number(gopt_text *t, double v)
         gopt_text_put(t, "null");
         return;
     }
-    for (int digits = 6; digits <= 17; digits++) {
+    bool is_whole = fabs(v) < 1e15 && v == floor(v);
+    snprintf(buf, sizeof buf, "%.0f", v);
+    for (int digits = 6; !is_whole && digits <= 17; digits++) {
         snprintf(buf, sizeof buf, "%.*g", digits, v);
         if (strtod(buf, NULL) == v)
             break;
