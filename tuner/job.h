@@ -104,7 +104,12 @@ typedef struct gopt_proposal {
 } gopt_proposal;
 bool gopt_job_propose(gopt_job *j, gopt_proposal *out);
 
-/* publish.c: bundle, manifest, reports. */
+/* results.c: bundles, manifest, reports. Fine before anything was timed: then there is nothing to write. */
 gopt_status gopt_job_publish(gopt_job *j, bool reports, gopt_err *e);
+/* Gives a trial the file that a deployment would load: written by c's worker, or by one that is started for it. */
+gopt_status gopt_contender_bundle(gopt_job *j, gopt_contender *c, gopt_err *e);
+gopt_status gopt_job_need_bundle(gopt_job *j, int trial, gopt_err *e);
+/* What was chosen and what it brings, for people. */
+void gopt_job_summary(gopt_job *j, gopt_text *out);
 
 #endif

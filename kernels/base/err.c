@@ -18,6 +18,11 @@ const char *gopt_status_text(gopt_status s)
     return (unsigned)s < GOPT_STATUS_COUNT ? status_texts[s] : "unknown status";
 }
 
+const char *gopt_commit(void)
+{
+    return GOPT_COMMIT;
+}
+
 const char *gopt_version(void)
 {
     return GOPT_VERSION " (" GOPT_COMMIT ")";

@@ -14,6 +14,8 @@ gopt_status gopt_within(gopt_err *e, gopt_status s, const char *fmt, ...) GOPT_P
 /* gopt_fail(e, GOPT_ENOMEM, "out of memory"). */
 gopt_status gopt_oom(gopt_err *e);
 
+const char *gopt_commit(void); /* git revision of the build, "" when it was not built from a checkout */
+
 #define GOPT_TRY(call)                                                                                                 \
     do {                                                                                                               \
         gopt_status gopt_try_ = (call);                                                                                \

@@ -1,0 +1,147 @@
+/* about.c: the job as JSON in its study. */
+#include "about.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "assess.h"
+
+static void number(cJSON *o, const char *name, double v)
+{
+    if (isfinite(v))
+        cJSON_AddNumberToObject(o, name, v);
+    else
+        cJSON_AddNullToObject(o, name);
+}
+
+static void text(cJSON *o, const char *name, const char *s)
+{
+    cJSON_AddStringToObject(o, name, s ? s : "");
+}
+
+static void count_operators(cJSON *list, const gopt_graph *g)
+{
+    for (int i = 0; i < g->n_nodes; i++) {
+        const gopt_node *n = g->nodes[i];
+        cJSON *had = cJSON_GetObjectItemCaseSensitive(list, n->op->name);
+        if (had)
+            cJSON_SetNumberValue(had, had->valuedouble + 1);
+        else
+            cJSON_AddNumberToObject(list, n->op->name, 1);
+        for (int b = 0; b < n->n_bodies; b++)
+            count_operators(list, n->body[b]);
+    }
+}
+
+static void add_model(cJSON *root, const gopt_job *j)
+{
+    const gopt_trial *standard = gopt_effects_default(j->study);
+    cJSON *o = cJSON_AddObjectToObject(root, "model");
+    char *path = realpath(j->options->model, NULL);
+    text(o, "path", path ? path : j->options->model);
+    free(path);
+    text(o, "sha256", j->info.sha256);
+    number(o, "nodes", j->info.nodes);
+    number(o, "parameters_bytes", (double)j->info.parameters_bytes);
+    count_operators(cJSON_AddObjectToObject(o, "operators"), j->graph);
+    number(o, "native", standard ? standard->reply.native + standard->reply.generated : 0);
+    number(o, "reference", standard ? standard->reply.reference : 0);
+}
+
+static void add_device(cJSON *root, const gopt_device *d)
+{
+    cJSON *o = cJSON_AddObjectToObject(root, "device");
+    text(o, "name", d->name);
+    text(o, "fingerprint", d->fingerprint);
+    cJSON *facts = cJSON_AddObjectToObject(o, "facts");
+    number(facts, "cores", d->cores);
+    text(facts, "isa", d->isa);
+    number(facts, "l1_bytes", (double)d->l1);
+    number(facts, "l2_bytes", (double)d->l2);
+    number(facts, "l3_bytes", (double)d->l3);
+    number(facts, "memory_bytes", (double)d->memory);
+    text(facts, "kernel", d->kernel);
+    text(facts, "hypervisor", d->hypervisor);
+    text(facts, "compiler", d->compiler);
+}
+
+static void add_goal(cJSON *root, const gopt_goal *g)
+{
+    cJSON *o = cJSON_AddObjectToObject(root, "goal");
+    text(o, "objective", gopt_objective_name(g->objective));
+    number(o, "alpha", g->alpha);
+    number(o, "requests", g->requests);
+    number(o, "hit_rate", g->hit_rate);
+    number(o, "max_memory", g->max_memory);
+    number(o, "max_compile_ns", g->max_compile_ns);
+    number(o, "max_latency_ns", g->max_latency_ns);
+}
+
+static void add_settings(cJSON *root, const gopt_tune_options *o)
+{
+    char tolerance[64] = "by element type";
+    cJSON *s = cJSON_AddObjectToObject(root, "settings");
+    if (o->tolerance.rel >= 0)
+        snprintf(tolerance, sizeof tolerance, "rel %g", o->tolerance.rel);
+    text(s, "preset", o->preset ? o->preset : "max-autotune");
+    text(s, "search", o->sampler ? o->sampler : "auto");
+    text(s, "tolerance", tolerance);
+    number(s, "threads_max", o->n_threads ? o->threads[o->n_threads - 1] : gopt_cpu_count());
+}
+
+static void add_accounting(cJSON *root, const gopt_job *j)
+{
+    double elapsed = gopt_job_elapsed(j);
+    const gopt_accounting *a = &j->spent;
+    double other = elapsed - a->compile - a->verify - a->measure - a->search;
+    cJSON *o = cJSON_AddObjectToObject(root, "accounting");
+    number(root, "elapsed_s", elapsed);
+    number(o, "compile", a->compile);
+    number(o, "verify", a->verify);
+    number(o, "measure", a->measure);
+    number(o, "search", a->search);
+    number(o, "other", GOPT_MAX(other, 0));
+    number(root, "rounds", j->rounds);
+    number(root, "rounds_flagged", j->rounds_flagged);
+}
+
+static void add_notes(cJSON *root, const gopt_job *j)
+{
+    cJSON *notes = cJSON_AddArrayToObject(root, "notes");
+    char line[512];
+    if (j->shape_note[0]) {
+        snprintf(line, sizeof line, "shape %s: %s; choose with --shape", j->shapes, j->shape_note);
+        cJSON_AddItemToArray(notes, cJSON_CreateString(line));
+    }
+    snprintf(line, sizeof line, "every candidate was verified on %d input case%s before it was timed", j->bench.n_cases,
+             j->bench.n_cases == 1 ? "" : "s");
+    cJSON_AddItemToArray(notes, cJSON_CreateString(line));
+    if (!strcmp(j->device.compiler, "none"))
+        cJSON_AddItemToArray(notes, cJSON_CreateString("no C compiler was found: no kernel was generated"));
+}
+
+gopt_status gopt_about_store(gopt_job *j, gopt_err *e)
+{
+    cJSON *root = cJSON_CreateObject();
+    if (root) {
+        text(root, "commit", gopt_commit());
+        number(root, "seed", (double)j->options->seed);
+        number(root, "budget_s", j->options->budget_s);
+        text(root, "stopped", j->stopped);
+        text(root, "shapes", j->shapes);
+        add_model(root, j);
+        add_device(root, &j->device);
+        add_goal(root, &j->options->goal);
+        add_settings(root, j->options);
+        add_accounting(root, j);
+        add_notes(root, j);
+    }
+    char *json = root ? cJSON_PrintUnformatted(root) : NULL;
+    gopt_status s = json ? gopt_study_set(j->study, "about", json, e) : gopt_oom(e);
+    cJSON_free(json);
+    cJSON_Delete(root);
+    return s;
+}

@@ -1,0 +1,281 @@
+/* decide_effects.c: passes alone, left out, in pairs, one after the other; where the time goes. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decide.h"
+
+static const double FALSE_DISCOVERY_RATE = 0.05;
+
+static double floor_of(const gopt_assessment *a)
+{
+    return isfinite(a->floor) ? a->floor : 0;
+}
+
+/* The verdict of a ratio is taken back when its family of tests cannot reject it. */
+static void control(gopt_finding_ratio *const *ratio, int n, gopt_findings *f)
+{
+    double *p = GOPT_NEW(&f->arena, double, n);
+    bool *rejected = GOPT_NEW(&f->arena, bool, n);
+    int *scratch = GOPT_NEW(&f->arena, int, n);
+    if (f->arena.failed)
+        return;
+    for (int i = 0; i < n; i++) {
+        gopt_estimate r = {.value = ratio[i]->value, .lo = ratio[i]->lo, .hi = ratio[i]->hi};
+        p[i] = gopt_ratio_p(&r);
+    }
+    gopt_false_discovery(p, n, FALSE_DISCOVERY_RATE, rejected, scratch);
+    for (int i = 0; i < n; i++)
+        if (!rejected[i] && ratio[i]->verdict != GOPT_FINDING_UNKNOWN)
+            ratio[i]->verdict = GOPT_FINDING_TIE;
+}
+
+/* ---- Amdahl ---- */
+
+static const unsigned char *touched_by(const gopt_trial *t, const char *pass)
+{
+    for (int i = 0; i < t->reply.n_passes; i++)
+        if (t->reply.passes[i].pass && !strcmp(t->reply.passes[i].pass, pass))
+            return t->reply.touched[i];
+    return NULL;
+}
+
+/* Time of the steps that do the work of a touched node. */
+static double time_in(const gopt_trial *t, const unsigned char *touched, int origins)
+{
+    double ns = 0;
+    for (int i = 0; i < t->n_steps; i++) {
+        const gopt_trial_step *s = &t->steps[i];
+        bool hit = false;
+        for (int k = 0; k < s->n_origin && !hit; k++)
+            hit = s->origin[k] >= 0 && s->origin[k] < origins && touched[s->origin[k]];
+        ns += hit ? (double)s->ns : 0;
+    }
+    return ns;
+}
+
+static double time_of(const gopt_trial *t)
+{
+    double ns = 0;
+    for (int i = 0; i < t->n_steps; i++)
+        ns += (double)t->steps[i].ns;
+    return ns;
+}
+
+/* f: share of the baseline's traced time in the operators that the pass touched; S_p: how much faster those became. */
+static void set_amdahl(gopt_finding_single *e, const gopt_assessment *a, const gopt_trial *alone)
+{
+    const gopt_trial *base = &a->study->trials[a->baseline];
+    const unsigned char *touched = touched_by(alone, e->pass);
+    double all = time_of(base);
+    if (!touched || all <= 0)
+        return;
+    double before = time_in(base, touched, alone->reply.n_origins);
+    if (before <= 0)
+        return;
+    e->share = GOPT_MIN(before / all, 1.0);
+    if (e->share < 1)
+        e->amdahl_ceiling = 1 / (1 - e->share);
+    double after = alone->n_steps ? time_in(alone, touched, alone->reply.n_origins) : NAN;
+    if (!(after > 0))
+        return;
+    e->operator_speedup = before / after;
+    e->amdahl_predicted = 1 / ((1 - e->share) + e->share / e->operator_speedup);
+}
+
+/* ---- single, left out ---- */
+
+static gopt_status set_single(gopt_findings *f, gopt_finding_cluster *c, const gopt_assessment *a, gopt_err *e)
+{
+    const gopt_study *s = a->study;
+    gopt_finding_single *list = GOPT_NEW(&f->arena, gopt_finding_single, s->n_trials);
+    gopt_finding_ratio **ratio = GOPT_NEW(&f->arena, gopt_finding_ratio *, s->n_trials);
+    if (!list || !ratio)
+        return gopt_oom(e);
+    for (int i = 0; i < s->n_trials; i++) {
+        const gopt_trial *t = &s->trials[i];
+        const gopt_trial *stand_in = t->role == GOPT_ROLE_SINGLE ? gopt_effects_stand_in(s, t) : NULL;
+        const gopt_assessed *x = stand_in ? gopt_assess_find(a, stand_in->id) : NULL;
+        if (!x || t->pass_a < 0)
+            continue;
+        gopt_finding_single *one = &list[c->n_single];
+        *one = (gopt_finding_single){.pass = gopt_passes[t->pass_a]->name,
+                                     .trial = stand_in->id,
+                                     .speedup = gopt_decide_ratio(&x->speedup, gopt_verdict_of(&x->speedup, floor_of(a))),
+                                     .memory_saving = x->saving,
+                                     .compile = (int64_t)x->compile_ns,
+                                     .share = NAN,
+                                     .operator_speedup = NAN,
+                                     .amdahl_predicted = NAN,
+                                     .amdahl_ceiling = NAN};
+        if (stand_in == t)
+            set_amdahl(one, a, t);
+        ratio[c->n_single++] = &one->speedup;
+    }
+    c->single = list;
+    control(ratio, c->n_single, f);
+    return GOPT_OK;
+}
+
+static gopt_status set_left_out(gopt_findings *f, gopt_finding_cluster *c, const gopt_assessment *a, gopt_err *e)
+{
+    const gopt_study *s = a->study;
+    gopt_finding_left_out *list = GOPT_NEW(&f->arena, gopt_finding_left_out, s->n_trials);
+    gopt_finding_ratio **ratio = GOPT_NEW(&f->arena, gopt_finding_ratio *, s->n_trials);
+    const gopt_assessed *whole = gopt_assess_find(a, a->standard);
+    if (!list || !ratio)
+        return gopt_oom(e);
+    for (int i = 0; whole && i < s->n_trials; i++) {
+        const gopt_trial *t = &s->trials[i];
+        const gopt_trial *stand_in = t->role == GOPT_ROLE_LEAVE_ONE_OUT ? gopt_effects_stand_in(s, t) : NULL;
+        const gopt_assessed *x = stand_in ? gopt_assess_find(a, stand_in->id) : NULL;
+        if (!x || t->pass_a < 0)
+            continue;
+        /* Both against the baseline of their own rounds; independent, so the widths add. */
+        gopt_estimate r = {.value = whole->speedup.value / x->speedup.value};
+        gopt_estimate keep = {.value = x->speedup.value / whole->speedup.value};
+        r.lo = stand_in->id == a->standard ? 1 : whole->speedup.lo / x->speedup.hi;
+        r.hi = stand_in->id == a->standard ? 1 : whole->speedup.hi / x->speedup.lo;
+        keep.lo = 1 / r.hi;
+        keep.hi = 1 / r.lo;
+        list[c->n_left_out] = (gopt_finding_left_out){.pass = gopt_passes[t->pass_a]->name, .trial = stand_in->id};
+        list[c->n_left_out].slowdown = gopt_decide_ratio(&r, gopt_verdict_of(&keep, floor_of(a)));
+        ratio[c->n_left_out] = &list[c->n_left_out].slowdown;
+        c->n_left_out++;
+    }
+    c->left_out = list;
+    control(ratio, c->n_left_out, f);
+    return GOPT_OK;
+}
+
+/* ---- pairs ---- */
+
+static double half_width(const gopt_estimate *r)
+{
+    return (log(r->hi) - log(r->lo)) / 2;
+}
+
+/* eta = S_ab / (S_a S_b); the three are independent, so their half-widths add in quadrature on the log scale. */
+static gopt_finding_ratio eta_of(const gopt_assessed *ab, const gopt_assessed *x, const gopt_assessed *y, double floor)
+{
+    double value = ab->speedup.value / (x->speedup.value * y->speedup.value);
+    double wide = sqrt(pow(half_width(&ab->speedup), 2) + pow(half_width(&x->speedup), 2) + pow(half_width(&y->speedup), 2));
+    gopt_estimate r = {.value = value, .lo = value * exp(-wide), .hi = value * exp(wide)};
+    return gopt_decide_ratio(&r, gopt_verdict_of(&r, floor));
+}
+
+static const gopt_assessed *alone(const gopt_assessment *a, int pass)
+{
+    const gopt_trial *t = gopt_effects_stand_in(a->study, gopt_effects_find(a->study, GOPT_ROLE_SINGLE, pass, -1));
+    return t ? gopt_assess_find(a, t->id) : NULL;
+}
+
+static gopt_status set_pairs(gopt_findings *f, gopt_finding_cluster *c, const gopt_assessment *a, gopt_err *e)
+{
+    const gopt_study *s = a->study;
+    gopt_finding_pair *list = GOPT_NEW(&f->arena, gopt_finding_pair, s->n_trials);
+    gopt_finding_ratio **ratio = GOPT_NEW(&f->arena, gopt_finding_ratio *, s->n_trials);
+    if (!list || !ratio)
+        return gopt_oom(e);
+    for (int i = 0; i < s->n_trials; i++) {
+        const gopt_trial *t = &s->trials[i];
+        const gopt_trial *stand_in = t->role == GOPT_ROLE_PAIR ? gopt_effects_stand_in(s, t) : NULL;
+        const gopt_assessed *both = stand_in ? gopt_assess_find(a, stand_in->id) : NULL;
+        const gopt_assessed *x = both ? alone(a, t->pass_a) : NULL, *y = both ? alone(a, t->pass_b) : NULL;
+        if (!x || !y)
+            continue;
+        list[c->n_pairs] = (gopt_finding_pair){.first = gopt_passes[t->pass_a]->name,
+                                               .second = gopt_passes[t->pass_b]->name,
+                                               .trial = stand_in->id,
+                                               .eta = eta_of(both, x, y, floor_of(a))};
+        ratio[c->n_pairs] = &list[c->n_pairs].eta;
+        c->n_pairs++;
+    }
+    c->pairs = list;
+    control(ratio, c->n_pairs, f);
+    return GOPT_OK;
+}
+
+/* ---- steps and profiles ---- */
+
+static gopt_status set_steps(gopt_findings *f, gopt_finding_cluster *c, const gopt_assessment *a, gopt_err *e)
+{
+    const gopt_trial *t = gopt_effects_default(a->study);
+    int n = t ? t->reply.n_passes : 0;
+    gopt_finding_step *list = GOPT_NEW(&f->arena, gopt_finding_step, n);
+    if (!list)
+        return gopt_oom(e);
+    for (int i = 0; i < n; i++)
+        list[i] = (gopt_finding_step){.pass = t->reply.passes[i].pass,
+                                      .nodes_before = t->reply.passes[i].nodes_before,
+                                      .nodes_after = t->reply.passes[i].nodes_after,
+                                      .kernels_after = t->reply.passes[i].nodes_after,
+                                      .arena_after = GOPT_UNKNOWN,
+                                      .latency = GOPT_UNKNOWN};
+    if (n)
+        list[n - 1].arena_after = (int64_t)t->reply.memory.arena;
+    c->steps = list;
+    c->n_steps = n;
+    return GOPT_OK;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+    int64_t x = ((const gopt_finding_hotspot *)a)->ns, y = ((const gopt_finding_hotspot *)b)->ns;
+    return (x < y) - (x > y);
+}
+
+static int sum_hotspots(gopt_finding_hotspot *spot, const gopt_trial *t, double all)
+{
+    int n = 0;
+    for (int i = 0; i < t->n_steps; i++) {
+        const gopt_trial_step *s = &t->steps[i];
+        int k = 0;
+        while (k < n && (strcmp(spot[k].name, s->op) != 0 || strcmp(spot[k].kernel, s->kernel) != 0))
+            k++;
+        if (k == n)
+            spot[n++] = (gopt_finding_hotspot){.name = s->op, .kernel = s->kernel};
+        spot[k].calls++;
+        spot[k].ns += s->ns;
+    }
+    for (int k = 0; k < n; k++)
+        spot[k].share = all > 0 ? (double)spot[k].ns / all : NAN;
+    qsort(spot, (size_t)n, sizeof *spot, longest_first);
+    return n;
+}
+
+static gopt_status set_profiles(gopt_findings *f, gopt_finding_cluster *c, const gopt_assessment *a, gopt_err *e)
+{
+    const int shown[] = {a->baseline, a->standard};
+    gopt_finding_profile *list = GOPT_NEW(&f->arena, gopt_finding_profile, GOPT_COUNT(shown));
+    if (!list)
+        return gopt_oom(e);
+    for (int i = 0; i < GOPT_COUNT(shown); i++) {
+        const gopt_trial *t = shown[i] >= 0 && (i == 0 || shown[i] != shown[0]) ? &a->study->trials[shown[i]] : NULL;
+        if (!t || !t->n_steps)
+            continue;
+        gopt_finding_hotspot *spot = GOPT_NEW(&f->arena, gopt_finding_hotspot, t->n_steps);
+        const gopt_assessed *x = gopt_assess_find(a, t->id);
+        if (!spot)
+            return gopt_oom(e);
+        list[c->n_profiles] = (gopt_finding_profile){.trial = t->id, .hotspots = spot, .inflation = NAN};
+        list[c->n_profiles].n_hotspots = sum_hotspots(spot, t, time_of(t));
+        if (x)
+            list[c->n_profiles].inflation = t->traced_ns / x->run_ns;
+        c->n_profiles++;
+    }
+    c->profiles = list;
+    return GOPT_OK;
+}
+
+gopt_status gopt_decide_effects(gopt_findings *f, gopt_finding_cluster *c, const gopt_assessment *a, gopt_err *e)
+{
+    if (a->baseline < 0)
+        return GOPT_OK;
+    GOPT_TRY(set_single(f, c, a, e));
+    GOPT_TRY(set_left_out(f, c, a, e));
+    GOPT_TRY(set_pairs(f, c, a, e));
+    GOPT_TRY(set_steps(f, c, a, e));
+    GOPT_TRY(set_profiles(f, c, a, e));
+    return f->arena.failed ? gopt_oom(e) : GOPT_OK;
+}

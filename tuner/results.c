@@ -1,0 +1,81 @@
+/* results.c: what a job leaves in OUT: bundles, manifest, reports. */
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "about.h"
+#include "base/clock.h"
+#include "decide.h"
+#include "publish.h"
+#include "report.h"
+
+gopt_status gopt_contender_bundle(gopt_job *j, gopt_contender *c, gopt_err *e)
+{
+    char file[64], path[1200], request[1400];
+    const char *reply;
+    int64_t begin = gopt_now();
+    if (!c->worker || j->study->trials[c->trial].bundle)
+        return GOPT_OK;
+    snprintf(file, sizeof file, "trial-%d.gopt", c->trial);
+    snprintf(path, sizeof path, "%s/bundles/%s", j->options->out, file);
+    cJSON *o = cJSON_CreateObject();
+    char *text = o && cJSON_AddStringToObject(o, "do", "bundle") && cJSON_AddStringToObject(o, "path", path)
+                     ? cJSON_PrintUnformatted(o)
+                     : NULL;
+    snprintf(request, sizeof request, "%s", text ? text : "");
+    cJSON_free(text);
+    cJSON_Delete(o);
+    GOPT_TRY(gopt_worker_ask(c->worker, request, gopt_now() + 60 * GOPT_NS_PER_S, NULL, &reply, e));
+    cJSON *answer = cJSON_Parse(reply);
+    const char *status = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(answer, "status"));
+    const char *why = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(answer, "why"));
+    gopt_status s = GOPT_OK;
+    if (!status || strcmp(status, "ok") != 0)
+        s = gopt_fail(e, GOPT_EIO, "%s: %s", path, why ? why : "cannot be written");
+    cJSON_Delete(answer);
+    j->spent.compile += (double)(gopt_now() - begin) / 1e9;
+    return s ? s : gopt_study_set_bundle(j->study, c->trial, file, e);
+}
+
+gopt_status gopt_job_need_bundle(gopt_job *j, int trial, gopt_err *e)
+{
+    gopt_contender c = {.trial = trial};
+    if (trial < 0 || j->study->trials[trial].bundle)
+        return GOPT_OK;
+    GOPT_TRY(gopt_job_revive(j, trial, NULL, &c, e));
+    gopt_status s = gopt_contender_bundle(j, &c, e);
+    gopt_contender_stop(&c);
+    return s;
+}
+
+static gopt_status write_all(gopt_job *j, const gopt_findings *f, bool reports, gopt_err *e)
+{
+    const gopt_finding_cluster *c = &f->clusters[0];
+    GOPT_TRY(gopt_job_need_bundle(j, c->chosen_trial, e));
+    GOPT_TRY(gopt_job_need_bundle(j, c->default_trial, e));
+    GOPT_TRY(gopt_publish_manifest(f, j->study, j->options->out, e));
+    return reports ? gopt_report_write(f, j->options->out, e) : GOPT_OK;
+}
+
+gopt_status gopt_job_publish(gopt_job *j, bool reports, gopt_err *e)
+{
+    gopt_findings *f;
+    GOPT_TRY(gopt_about_store(j, e));
+    GOPT_TRY(gopt_decide(&f, j->study, &j->options->goal, e));
+    gopt_status s = GOPT_OK;
+    if (f->clusters[0].chosen_trial >= 0 && f->clusters[0].default_trial >= 0)
+        s = write_all(j, f, reports, e);
+    else
+        gopt_progress_note(j->progress, "nothing was timed yet: no manifest; the same command goes on from here");
+    gopt_findings_free(f);
+    return s;
+}
+
+void gopt_job_summary(gopt_job *j, gopt_text *out)
+{
+    gopt_findings *f;
+    if (gopt_decide(&f, j->study, &j->options->goal, NULL))
+        return;
+    gopt_publish_summary(f, j->options->out, out);
+    gopt_findings_free(f);
+}

@@ -1,0 +1,311 @@
+/* tune.c: the course of a job. Baseline and default first, a valid manifest as soon as they are timed, then what propose.c
+ * says in small batches, then the final: the leaders rebuilt through the deployment path and timed on fresh samples. */
+#include "tune.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "decide.h"
+#include "effects.h"
+
+volatile sig_atomic_t gopt_job_interrupted;
+
+enum {
+    ROUNDS_LEAST = 9,   /* a 95 % interval on a median needs 9 */
+    ROUNDS_MOST = 31,
+    BATCH = 4,          /* trials that share the baseline's samples */
+    BANS_MAX = 3,       /* passes that may turn out wrong */
+    FINALISTS = 3       /* leader, runner-up, default */
+};
+static const double RACE_SHARE = 0.02; /* of the budget, for the rounds of one batch */
+static const double FINAL_SHARE = 0.12, FINAL_LEAST_S = 1.5;
+
+static void on_interrupt(int signal_number)
+{
+    gopt_job_interrupted++;
+    if (gopt_job_interrupted > 1) { /* the study is intact at any moment: leave at once */
+        signal(signal_number, SIG_DFL);
+        raise(signal_number);
+    }
+}
+
+static int64_t later(int64_t from, double seconds)
+{
+    return from + (int64_t)(seconds * (double)GOPT_NS_PER_S);
+}
+
+static void set_times(gopt_job *j)
+{
+    double budget = j->options->budget_s, final = GOPT_MAX(FINAL_SHARE * budget, FINAL_LEAST_S);
+    j->end = later(j->begin, budget);
+    j->search_end = later(j->begin, budget - final - j->render_s);
+}
+
+static void report_progress(gopt_job *j)
+{
+    int failed = 0;
+    gopt_estimate best = {.value = NAN, .lo = NAN, .hi = NAN};
+    for (int i = 0; i < j->study->n_trials; i++) {
+        gopt_trial_status s = j->study->trials[i].reply.status;
+        failed += s != GOPT_TRIAL_ok && s != GOPT_TRIAL_pruned;
+        gopt_estimate x = gopt_effects_speedup(j->study, i);
+        if (isfinite(x.value) && !(best.value >= x.value))
+            best = x;
+    }
+    gopt_progress_update(j->progress, j->study->n_trials, failed, best.value, best.lo, best.hi);
+}
+
+/* ---- baseline and default ---- */
+
+static gopt_status begin_baseline(gopt_job *j, gopt_err *e)
+{
+    const gopt_trial *known = gopt_effects_baseline(j->study);
+    gopt_config c;
+    gopt_progress_stage(j->progress, "baseline");
+    gopt_config_baseline(&c);
+    c.v[gopt_setting_find("engine.threads")] = j->bench.target.threads;
+    GOPT_TRY(known ? gopt_job_revive(j, known->id, NULL, &j->baseline, e)
+                   : gopt_job_try(j, &c, GOPT_ROLE_BASELINE, -1, -1, &j->baseline, e));
+    if (j->baseline.worker)
+        return GOPT_OK;
+    const gopt_trial *t = &j->study->trials[j->study->n_trials - 1];
+    return gopt_fail(e, t->reply.status == GOPT_TRIAL_out_of_memory ? GOPT_ELIMIT : GOPT_EUNSUP,
+                     "%s: the unoptimized model does not run: %s: %s", j->options->model,
+                     gopt_trial_status_name(t->reply.status), t->reply.why ? t->reply.why : "no reason given");
+}
+
+static void switch_pass(gopt_config *c, const gopt_pass *p, bool on)
+{
+    for (int i = 0; i < gopt_setting_count(); i++)
+        if (gopt_setting_at(i)->is_switch && gopt_setting_at(i)->pass == p)
+            c->v[i] = on;
+    gopt_config_normalize(c);
+}
+
+static bool failed(const gopt_job *j, const gopt_contender *c)
+{
+    return c->trial >= 0 && j->study->trials[c->trial].reply.status != GOPT_TRIAL_ok &&
+           j->study->trials[c->trial].reply.status != GOPT_TRIAL_pruned;
+}
+
+/* The default fails: the shortest prefix of its pipeline that fails too ends in the pass at fault. */
+static gopt_status find_culprit(gopt_job *j, const gopt_config *standard, int *culprit, gopt_err *e)
+{
+    int pass[GOPT_SETTINGS_MAX], n = gopt_config_pipeline(standard, pass), lo = 0, hi = n;
+    while (hi - lo > 1) {
+        gopt_contender c;
+        gopt_config prefix = *standard;
+        int mid = (lo + hi) / 2;
+        for (int i = mid; i < n; i++)
+            switch_pass(&prefix, gopt_passes[pass[i]], false);
+        GOPT_TRY(gopt_job_try(j, &prefix, GOPT_ROLE_SEARCH, -1, -1, &c, e));
+        if (failed(j, &c))
+            hi = mid;
+        else
+            lo = mid;
+        gopt_contender_stop(&c);
+    }
+    *culprit = n ? pass[hi - 1] : -1;
+    return GOPT_OK;
+}
+
+static gopt_status begin_default(gopt_job *j, gopt_contender *out, gopt_err *e)
+{
+    gopt_config c;
+    const gopt_trial *known = gopt_effects_default(j->study);
+    gopt_progress_stage(j->progress, "default");
+    if (known)
+        return known->reply.status == GOPT_TRIAL_ok ? gopt_job_revive(j, known->id, NULL, out, e) : GOPT_OK;
+    GOPT_TRY(gopt_config_preset(&c, j->options->preset ? j->options->preset : "max-autotune", e));
+    c.v[gopt_setting_find("engine.threads")] = j->bench.target.threads;
+    for (int ban = 0; ban <= BANS_MAX; ban++) {
+        int culprit = -1;
+        GOPT_TRY(gopt_job_try(j, &c, GOPT_ROLE_DEFAULT, -1, -1, out, e));
+        if (!failed(j, out))
+            return GOPT_OK;
+        const gopt_reply *r = &j->study->trials[out->trial].reply;
+        gopt_progress_note(j->progress, "the default %s: %s", gopt_trial_status_name(r->status), r->why ? r->why : "");
+        GOPT_TRY(find_culprit(j, &c, &culprit, e));
+        if (culprit < 0)
+            break;
+        gopt_progress_note(j->progress, "pass %s is at fault and is banned", gopt_passes[culprit]->name);
+        switch_pass(&c, gopt_passes[culprit], false);
+    }
+    gopt_config_baseline(&c); /* the last resort: the default is the baseline */
+    c.v[gopt_setting_find("engine.threads")] = j->bench.target.threads;
+    return gopt_job_try(j, &c, GOPT_ROLE_DEFAULT, -1, -1, out, e);
+}
+
+/* ---- rounds ---- */
+
+static int rounds_for(const gopt_job *j, const gopt_contender *at, int n)
+{
+    double ns = 2 * GOPT_MAX(j->baseline.warm_ns, 1e6);
+    for (int i = 0; i < n; i++)
+        ns += at[i].worker ? GOPT_MAX(at[i].warm_ns, 1e6) : 0;
+    double affordable = RACE_SHARE * j->options->budget_s * 1e9 / ns;
+    return (int)GOPT_MAX(ROUNDS_LEAST, GOPT_MIN(affordable, (double)ROUNDS_MOST));
+}
+
+static gopt_status first_results(gopt_job *j, gopt_err *e)
+{
+    gopt_contender standard = {.trial = -1};
+    gopt_status s = begin_default(j, &standard, e);
+    if (!s)
+        s = gopt_job_race(j, &standard, 1, GOPT_SAMPLE_RACE, rounds_for(j, &standard, 1), j->end, e);
+    if (!s)
+        s = gopt_contender_bundle(j, &standard, e);
+    if (!s)
+        s = gopt_contender_bundle(j, &j->baseline, e);
+    if (!s)
+        s = gopt_job_trace(j, &standard, e);
+    gopt_contender_stop(&standard);
+    if (!s)
+        s = gopt_job_trace(j, &j->baseline, e);
+    if (s)
+        return s;
+    report_progress(j);
+    int64_t begin = gopt_now();
+    GOPT_TRY(gopt_job_publish(j, false, e));
+    gopt_progress_note(j->progress, "a first manifest is there after %.1f s", gopt_job_elapsed(j));
+    GOPT_TRY(gopt_job_publish(j, true, e));
+    j->render_s = 1.2 * (double)(gopt_now() - begin) / 1e9 + 0.2;
+    set_times(j);
+    return GOPT_OK;
+}
+
+/* ---- the loop ---- */
+
+static gopt_status run_batch(gopt_job *j, bool *more, gopt_err *e)
+{
+    gopt_contender at[BATCH];
+    gopt_status s = GOPT_OK;
+    int64_t begin = gopt_now();
+    int n = 0, tried = 0;
+    while (!s && n < BATCH && !gopt_job_over(j)) {
+        gopt_proposal p;
+        int64_t thinking = gopt_now();
+        *more = gopt_job_propose(j, &p);
+        j->spent.search += (double)(gopt_now() - thinking) / 1e9;
+        if (!*more)
+            break;
+        s = gopt_job_try(j, &p.config, p.role, p.pass_a, p.pass_b, &at[n], e);
+        n += !s && at[n].worker;
+        tried++;
+        if (!s)
+            report_progress(j);
+    }
+    if (!s && n)
+        s = gopt_job_race(j, at, n, GOPT_SAMPLE_RACE, rounds_for(j, at, n), j->search_end, e);
+    for (int i = 0; i < n; i++)
+        gopt_contender_stop(&at[i]);
+    if (tried)
+        j->trial_s = (double)(gopt_now() - begin) / 1e9 / tried;
+    report_progress(j);
+    return s;
+}
+
+static gopt_status search(gopt_job *j, gopt_err *e)
+{
+    bool more = true;
+    j->stopped = "budget";
+    while (more && !gopt_job_over(j))
+        GOPT_TRY(run_batch(j, &more, e));
+    if (!more)
+        j->stopped = "exhausted";
+    return gopt_job_interrupted ? gopt_fail(e, GOPT_EINTR, "interrupted") : GOPT_OK;
+}
+
+/* ---- the final ---- */
+
+static int finalists(const gopt_job *j, int *trial)
+{
+    const gopt_trial *standard = gopt_effects_stand_in(j->study, gopt_effects_default(j->study));
+    int n = gopt_decide_leaders(j->study, &j->options->goal, trial, FINALISTS - 1);
+    bool there = !standard;
+    for (int i = 0; i < n; i++)
+        there = there || trial[i] == standard->id;
+    if (!there)
+        trial[n++] = standard->id;
+    return n;
+}
+
+/* Compiled again (its code is in the cache), written, and loaded as a deployment would. */
+static gopt_status enter_final(gopt_job *j, int trial, gopt_contender *out, gopt_err *e)
+{
+    char path[1200];
+    *out = (gopt_contender){.trial = -1};
+    if (trial == j->baseline.trial)
+        return GOPT_OK;
+    GOPT_TRY(gopt_job_need_bundle(j, trial, e));
+    if (!j->study->trials[trial].bundle)
+        return GOPT_OK;
+    snprintf(path, sizeof path, "%s/bundles/%s", j->options->out, j->study->trials[trial].bundle);
+    return gopt_job_revive(j, trial, path, out, e);
+}
+
+static gopt_status final(gopt_job *j, gopt_err *e)
+{
+    int trial[FINALISTS + 1], n = finalists(j, trial), rounds = 1000;
+    gopt_contender at[FINALISTS + 1] = {0};
+    gopt_status s = GOPT_OK;
+    gopt_progress_stage(j->progress, "final");
+    for (int i = 0; !s && i < n; i++)
+        s = enter_final(j, trial[i], &at[i], e);
+    if (!strcmp(j->stopped, "budget"))
+        rounds = INT32_MAX;
+    if (!s)
+        s = gopt_job_race(j, at, n, GOPT_SAMPLE_FINAL, rounds, later(j->end, -j->render_s), e);
+    for (int i = 0; i < n; i++)
+        gopt_contender_stop(&at[i]);
+    return s;
+}
+
+static gopt_status run(gopt_job *j, gopt_err *e)
+{
+    GOPT_TRY(gopt_job_setup(j, e));
+    set_times(j);
+    gopt_status s = begin_baseline(j, e);
+    if (!s)
+        s = first_results(j, e);
+    if (!s)
+        s = search(j, e);
+    if (!s)
+        s = final(j, e);
+    bool interrupted = s == GOPT_EINTR;
+    if (s && !interrupted)
+        return s;
+    if (interrupted)
+        j->stopped = "interrupted";
+    gopt_contender_stop(&j->baseline);
+    gopt_progress_stage(j->progress, "writing results");
+    GOPT_TRY(gopt_job_publish(j, true, e));
+    GOPT_TRY(gopt_study_end_run(j->study, gopt_job_elapsed(j), j->stopped, e));
+    return interrupted ? gopt_fail(e, GOPT_EINTR, "interrupted after %.1f s; results so far are in %s",
+                                   gopt_job_elapsed(j), j->options->out)
+                       : GOPT_OK;
+}
+
+gopt_status gopt_tune(const gopt_tune_options *o, gopt_text *summary, gopt_err *e)
+{
+    gopt_job *j = gopt_calloc(1, sizeof *j);
+    if (!j)
+        return gopt_oom(e);
+    j->options = o;
+    j->begin = gopt_now();
+    j->render_s = 1;
+    j->stopped = "budget";
+    j->progress = o->quiet ? NULL : gopt_progress_new(o->progress, o->budget_s);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGINT, on_interrupt);
+    signal(SIGTERM, on_interrupt);
+    gopt_status s = run(j, e);
+    if ((!s || s == GOPT_EINTR) && summary && j->study)
+        gopt_job_summary(j, summary);
+    gopt_progress_free(j->progress);
+    gopt_job_fini(j);
+    gopt_free(j);
+    return s;
+}
