@@ -1,0 +1,16 @@
+/* arg_max.c: ArgMax. */
+#include "ref/arg.h"
+
+static gopt_status run(gopt_exec *x, gopt_err *e)
+{
+    return gopt_arg_run(x, true, e);
+}
+
+const gopt_op gopt_op_ArgMax = {.name = "ArgMax",
+                                .domain = "",
+                                .in_min = 1,
+                                .in_max = 1,
+                                .out_min = 1,
+                                .out_max = 1,
+                                .infer = gopt_arg_infer,
+                                .run = run};
