@@ -40,7 +40,7 @@ const char *gopt_attr_string(gopt_attrs a, const char *name, const char *fallbac
 /* Elements of an INTS attribute, or n = 0 and NULL. */
 const int64_t *gopt_attr_ints(gopt_attrs a, const char *name, int64_t *n);
 bool gopt_attrs_equal(gopt_attrs a, gopt_attrs b); /* same set, whatever the order */
-/* A copy of `a` in the arena with one attribute set (replaced or added). at == NULL and arena->failed without memory. */
+/* A copy of `a` in the arena with one attribute replaced or added. at is NULL and arena->failed without memory. */
 gopt_attrs gopt_attrs_with(gopt_arena *arena, gopt_attrs a, gopt_attr one);
 gopt_attrs gopt_attrs_without(gopt_arena *arena, gopt_attrs a, const char *name);
 

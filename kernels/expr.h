@@ -1,19 +1,20 @@
 /* expr.h: pointwise expressions: what a fused group computes per element, before or after its anchor.
  *
- * A straight-line program of instructions in the order of their evaluation. Every instruction has a class (float, signed,
- * unsigned or bool) and a dtype that follow from its operands: a load has its operand's. One definition serves all: the
- * reference (scalar, double), precompiled kernels (tiles of floats) and code generators (C text).
+ * A straight-line program of instructions in the order of their evaluation. Every instruction has a class (float,
+ * signed, unsigned or bool) and a dtype that follow from its operands: a load has its operand's. One definition serves
+ * all: the reference (scalar, double), precompiled kernels (tiles of floats) and code generators (C text).
  *
- * Operands of one instruction always have one class: the builders convert where a caller mixes them. A constant without a
- * dtype takes the other operand's class (0.0 beside an int64 becomes 0), otherwise float wins over signed, signed over
- * unsigned, unsigned over bool. Floats are computed in double and rounded where they are stored or cast; integers wrap to
- * their dtype after every instruction. */
+ * Operands of one instruction always have one class: the builders convert where a caller mixes them. A constant without
+ * a dtype takes the other operand's class (0.0 beside an int64 becomes 0), otherwise float wins over signed, signed
+ * over unsigned, unsigned over bool. Floats are computed in double and rounded where they are stored or cast; integers
+ * wrap to their dtype after every instruction. */
 #ifndef GOPT_EXPR_H
 #define GOPT_EXPR_H
 
 #include "base/text.h"
 #include "tensor.h"
 
+/* clang-format off */
 #define GOPT_EXPR_CODES(X) /* enumerator, text, operands */                                                            \
     X(LOAD, "in", 0) X(ACC, "acc", 0) X(CONST, "const", 0) /* operand number in .i; anchor's result; value in .f/.i */ \
     X(NEG, "neg", 1) X(ABS, "abs", 1) X(SIGN, "sign", 1) X(EXP, "exp", 1) X(LOG, "log", 1) X(SQRT, "sqrt", 1)          \
@@ -29,6 +30,7 @@
     X(AND, "and", 2) X(OR, "or", 2) X(XOR, "xor", 2) X(BITAND, "bitand", 2) X(BITOR, "bitor", 2)                       \
     X(BITXOR, "bitxor", 2) X(SHL, "shl", 2) X(SHR, "shr", 2)                                                           \
     X(SELECT, "select", 3) /* bool, then, else */
+/* clang-format on */
 
 #define GOPT_X_EXPR(name, text, n) GOPT_EXPR_##name,
 typedef enum gopt_expr_code { GOPT_EXPR_CODES(GOPT_X_EXPR) GOPT_EXPR_CODE_COUNT } gopt_expr_code;
@@ -39,8 +41,8 @@ typedef enum gopt_expr_class { GOPT_CLASS_FLOAT, GOPT_CLASS_INT, GOPT_CLASS_UINT
 typedef struct gopt_instr {
     gopt_expr_code code;
     gopt_expr_class class;
-    gopt_dtype dtype; /* LOAD, ACC: of the operand; CAST: the target; CONST: NONE until one is known; tests and logic: BOOL;
-                         else of the first operand that has one */
+    gopt_dtype dtype; /* LOAD, ACC: of the operand; CAST: the target; CONST: NONE until one is known; tests and logic:
+                         BOOL; else of the first operand that has one */
     int arg[3];       /* earlier instructions; -1 when unused */
     int64_t i;        /* LOAD: operand number; CONST of class int, uint, bool: value */
     double f;         /* CONST of class float: value */
@@ -53,7 +55,7 @@ typedef struct gopt_expr {
     gopt_instr *at;
     int n;
     size_t cap;
-    int result; /* instruction whose value is stored: the last one built unless set otherwise; -1 while empty */
+    int result;  /* instruction whose value is stored: the last one built unless set otherwise; -1 while empty */
     bool failed; /* sticky: out of memory or over GOPT_EXPR_LIMIT */
 } gopt_expr;
 
@@ -79,15 +81,15 @@ int gopt_expr_splice(gopt_expr *x, const gopt_expr *src, const int *load, int lo
 gopt_expr gopt_expr_copy(gopt_arena *a, const gopt_expr *src);
 /* Marks the instructions that the result needs; the queries below count only those. */
 void gopt_expr_live(const gopt_expr *x, bool live[GOPT_EXPR_LIMIT]);
-int gopt_expr_loads(const gopt_expr *x);              /* 1 + highest operand number loaded; 0 when none */
-int gopt_expr_cost(const gopt_expr *x);               /* rough operations per element: add 1, exp 10, ... */
-/* A float32 result from float32 loads and bool loads that only select, logic and tests read; casts only to float32. */
+int gopt_expr_loads(const gopt_expr *x); /* 1 + highest operand number loaded; 0 when none */
+int gopt_expr_cost(const gopt_expr *x);  /* rough operations per element: add 1, exp 10, ... */
+/* A float32 result from float32 loads and bool loads that only select, logic and tests read; no casts. */
 bool gopt_expr_is_float(const gopt_expr *x);
 bool gopt_expr_equal(const gopt_expr *a, const gopt_expr *b);
 
-/* Text: "add(mul(acc, in1), const(0.5))", with dtypes of loads where not float32: "in2:bool". Constants: 0.5, 3 (signed),
- * 3u (unsigned), true; "const(0.5):float16" when they have a dtype. What is used more than once is named where it first
- * occurs: "mul(t0=exp(in0), t0)". Round-trips exactly (floats in shortest decimal). */
+/* Text: "add(mul(acc, in1), const(0.5))", with dtypes of loads where not float32: "in2:bool". Constants: 0.5, 3
+ * (signed), 3u (unsigned), true; "const(0.5):float16" when they have a dtype. What is used more than once is named
+ * where it first occurs: "mul(t0=exp(in0), t0)". Round-trips exactly (floats in shortest decimal). */
 void gopt_expr_print(const gopt_expr *x, gopt_text *t);
 gopt_status gopt_expr_parse(gopt_expr *out, gopt_arena *a, const char *text, gopt_err *e);
 
@@ -101,15 +103,15 @@ typedef union gopt_scalar {
 gopt_scalar gopt_expr_eval(const gopt_expr *x, const gopt_scalar *load, gopt_scalar acc, gopt_scalar *tmp);
 /* The same for n elements at once: operand k's are load[k*n .. k*n+n), tmp has room for x->n * n scalars. Returns the n
  * results, which lie in load, acc or tmp. acc may be NULL without an ACC. */
-const gopt_scalar *gopt_expr_eval_tile(const gopt_expr *x, const gopt_scalar *load, const gopt_scalar *acc, gopt_scalar *tmp,
-                                       int n);
-gopt_scalar gopt_scalar_load(const gopt_tensor *t, int64_t i);        /* in the class of t's dtype */
+const gopt_scalar *gopt_expr_eval_tile(const gopt_expr *x, const gopt_scalar *load, const gopt_scalar *acc,
+                                       gopt_scalar *tmp, int n);
+gopt_scalar gopt_scalar_load(const gopt_tensor *t, int64_t i); /* in the class of t's dtype */
 void gopt_scalar_store(gopt_tensor *t, int64_t i, gopt_expr_class class, gopt_scalar v);
 gopt_expr_class gopt_dtype_class(gopt_dtype d);
 /* v of class `from` as a value of dtype d, in d's class: with its rounding, truncation and wrapping. */
 gopt_scalar gopt_scalar_cast(gopt_scalar v, gopt_expr_class from, gopt_dtype d);
-/* The dtype of the result: bool for comparisons, the first typed operand's otherwise; float32, int64, uint64 or bool for a
- * constant without one. */
+/* The dtype of the result: bool for comparisons, the first typed operand's otherwise; float32, int64, uint64 or bool
+ * for a constant without one. */
 gopt_dtype gopt_expr_dtype(const gopt_expr *x);
 
 #endif

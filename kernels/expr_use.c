@@ -87,7 +87,7 @@ int gopt_expr_cost(const gopt_expr *x)
 
 static bool float_instr(const gopt_instr *in)
 {
-    if (in->class == GOPT_CLASS_BOOL)
+    if (in->class == GOPT_CLASS_BOOL || in->code == GOPT_EXPR_CAST)
         return in->code != GOPT_EXPR_CAST;
     return in->class == GOPT_CLASS_FLOAT && (in->dtype == GOPT_DTYPE_F32 || in->dtype == GOPT_DTYPE_NONE);
 }
@@ -99,7 +99,7 @@ bool gopt_expr_is_float(const gopt_expr *x)
         return false;
     gopt_expr_live(x, live);
     for (int k = 0; k < x->n; k++)
-        if (live[k] && (!float_instr(&x->at[k]) || x->at[k].code == GOPT_EXPR_CAST))
+        if (live[k] && !float_instr(&x->at[k]))
             return false;
     return true;
 }

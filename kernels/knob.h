@@ -1,5 +1,5 @@
-/* knob.h: everything tunable publishes the same rows. Search space, --help, validation, presets, manifest and study read
- * this one table. */
+/* knob.h: everything tunable publishes the same rows. Search space, --help, validation, presets, manifest and study
+ * read this one table. */
 #ifndef GOPT_KNOB_H
 #define GOPT_KNOB_H
 
@@ -16,11 +16,11 @@ typedef enum gopt_knob_kind {
 typedef struct gopt_knob {
     const char *name;
     gopt_knob_kind kind;
-    int64_t lo, hi, init; /* init is the default */
-    int64_t step;         /* LINEAR; 0 means 1 */
+    int64_t lo, hi, init;       /* init is the default */
+    int64_t step;               /* LINEAR; 0 means 1 */
     const char *const *choices; /* CHOICE: NULL-terminated */
     const char *doc;            /* one line */
-} gopt_knob; /* an array of them ends with {0} */
+} gopt_knob;                    /* an array of them ends with {0} */
 
 int64_t gopt_knob_count(const gopt_knob *k);            /* how many values it can take */
 int64_t gopt_knob_value(const gopt_knob *k, int64_t i); /* the i-th, 0 <= i < count */

@@ -1,5 +1,6 @@
 /* op.h: operators. One file per operator (or family that shares one loop) under ref/, ending in its descriptor; ops.def
- * lists them. Semantics are those of the newest opset: the importer rewrites older forms (see optimizer/onnx/upgrade.c). */
+ * lists them. Semantics are those of the newest opset: the importer rewrites older forms (see
+ * optimizer/onnx/upgrade.c). */
 #ifndef GOPT_OP_H
 #define GOPT_OP_H
 
@@ -24,8 +25,8 @@ typedef struct gopt_fact {
     gopt_dtype dtype;            /* GOPT_DTYPE_NONE: the value is absent (an optional input), or not known yet */
     int rank;                    /* -1 when unknown */
     gopt_dim dim[GOPT_RANK_MAX]; /* of the first `rank` dimensions */
-    const gopt_dim *content;     /* elements of a tensor of known small shape whose values are integers (also a float one that
-                                    was cast from integers), or NULL; each may be unknown */
+    const gopt_dim *content; /* elements of a tensor of known small shape whose values are integers (also a float one
+                                that was cast from integers), or NULL; each may be unknown */
     const gopt_tensor *constant; /* the whole value when it is known, or NULL */
 } gopt_fact;
 
@@ -40,7 +41,8 @@ typedef struct gopt_infer {
     gopt_fact *out;      /* zeroed, rank -1 */
     int n_bodies;
     /* Infers body b with these facts for its inputs; out has room for the body's n_out outputs. */
-    gopt_status (*body)(struct gopt_infer *x, int b, const gopt_fact *in, int n_in, gopt_fact *out, int n_out, gopt_err *e);
+    gopt_status (*body)(struct gopt_infer *x, int b, const gopt_fact *in, int n_in, gopt_fact *out, int n_out,
+                        gopt_err *e);
     void *driver;
 } gopt_infer;
 
@@ -50,8 +52,8 @@ typedef struct gopt_exec {
     gopt_attrs attrs;
     int n_in, n_out;
     const gopt_tensor *const *in; /* NULL: absent */
-    gopt_tensor **out;            /* NULL: not wanted. data is set where inference gave the shape, else call gopt_exec_out */
-    gopt_arena *scratch;          /* emptied after the node */
+    gopt_tensor **out;   /* NULL: not wanted. data is set where inference gave the shape, else call gopt_exec_out */
+    gopt_arena *scratch; /* emptied after the node */
     int n_bodies;
     /* Makes out[k] of this shape (see gopt_exec_out). */
     gopt_status (*alloc)(struct gopt_exec *x, int k, gopt_dtype d, int rank, const int64_t *dim, gopt_err *e);
@@ -74,17 +76,18 @@ typedef struct gopt_op {
     int (*expr)(gopt_expr *x, gopt_attrs attrs, const int *arg, int n_arg);
 } gopt_op;
 
-extern const gopt_op *const gopt_ops[]; /* all, NULL at the end */
+extern const gopt_op *const gopt_ops[];                            /* all, NULL at the end */
 const gopt_op *gopt_op_find(const char *domain, const char *name); /* "ai.onnx" is "" ; NULL when unknown */
 
 /* ---- for the operators' own files ---- */
 
-/* Sees to it that out[k] exists with this shape; checks it against the planned one where there is one. Does nothing when
- * out[k] is NULL. */
+/* Sees to it that out[k] exists with this shape; checks it against the planned one where there is one. Does nothing
+ * when out[k] is NULL. */
 gopt_status gopt_exec_out(gopt_exec *x, int k, gopt_dtype d, int rank, const int64_t *dim, gopt_err *e);
-/* The expression of a POINTWISE node over its operands: dtype[k] is NONE where operand k is absent. x is new; x->result is
- * the node's. EUNSUP for types without arithmetic and for what does not fit into one expression. */
-gopt_status gopt_op_expr(gopt_expr *x, const gopt_op *op, gopt_attrs attrs, const gopt_dtype *dtype, int n, gopt_err *e);
+/* The expression of a POINTWISE node over its operands: dtype[k] is NONE where operand k is absent. x is new; x->result
+ * is the node's. EUNSUP for types without arithmetic and for what does not fit into one expression. */
+gopt_status gopt_op_expr(gopt_expr *x, const gopt_op *op, gopt_attrs attrs, const gopt_dtype *dtype, int n,
+                         gopt_err *e);
 /* The shared inference and execution of every POINTWISE operator. Output dtype follows from the expression. */
 gopt_status gopt_pointwise_infer(gopt_infer *x, gopt_err *e);
 gopt_status gopt_pointwise_run(gopt_exec *x, gopt_err *e);
@@ -97,8 +100,8 @@ void gopt_infer_like(gopt_infer *x, int k, int i);
 void gopt_infer_set(gopt_infer *x, int k, gopt_dtype d, int rank, const gopt_dim *dim);
 /* Content for out[k]: n dims copied into x->arena (silently none when out of memory or over GOPT_CONTENT_MAX). */
 void gopt_infer_content(gopt_infer *x, int k, const gopt_dim *content, int64_t n);
-/* Number of elements and contents of an integer input: from `content` or `constant`; NULL when not all known (elements may
- * still be symbolic). The array lies in x->arena. */
+/* Number of elements and contents of an integer input: from `content` or `constant`; NULL when not all known (elements
+ * may still be symbolic). The array lies in x->arena. */
 const gopt_dim *gopt_infer_ints(gopt_infer *x, int i, int64_t *n);
 bool gopt_infer_has(const gopt_infer *x, int i); /* input i is present */
 /* Broadcast of the shapes of two facts into out; unknown dims stay unknown. EINPUT when they contradict. */

@@ -7,15 +7,15 @@
 
 const char *gopt_dtype_name(gopt_dtype d); /* "float32", "int64", "bfloat16", ...; "undefined" */
 gopt_dtype gopt_dtype_find(const char *name);
-int gopt_dtype_bits(gopt_dtype d); /* 2, 4, 8, 16, 32, 64, 128; 0 for strings and unknown ones */
+int gopt_dtype_bits(gopt_dtype d);       /* 2, 4, 8, 16, 32, 64, 128; 0 for strings and unknown ones */
 bool gopt_dtype_is_float(gopt_dtype d);  /* any real floating point type */
 bool gopt_dtype_is_int(gopt_dtype d);    /* signed or unsigned integers, not bool */
 bool gopt_dtype_is_signed(gopt_dtype d); /* signed integers */
 
 /* Number of elements; false on a negative dimension or overflow of int64 or size_t bytes. A scalar has 1. */
 bool gopt_dims_count(const int64_t *dim, int rank, int64_t *count);
-int64_t gopt_tensor_count(const gopt_tensor *t);                      /* of a valid tensor */
-size_t gopt_dtype_bytes(gopt_dtype d, int64_t count);                 /* packed size of count elements */
+int64_t gopt_tensor_count(const gopt_tensor *t);      /* of a valid tensor */
+size_t gopt_dtype_bytes(gopt_dtype d, int64_t count); /* packed size of count elements */
 size_t gopt_tensor_bytes(const gopt_tensor *t);
 void gopt_dims_strides(const int64_t *dim, int rank, int64_t *stride); /* row-major, in elements */
 bool gopt_dims_equal(const gopt_tensor *a, const gopt_tensor *b);      /* same rank and dimensions */
@@ -46,8 +46,8 @@ int64_t gopt_dtype_trunc(gopt_dtype d, double v);
 /* v rounded to float type d. */
 double gopt_dtype_round(gopt_dtype d, double v);
 
-/* float32 to one of the 8-bit floats F8E4M3FN ... F8E5M2FNUZ or to F4E2M1. Without saturate, what is out of range becomes
- * infinity, or NaN where the type has none. */
+/* float32 to one of the 8-bit floats F8E4M3FN ... F8E5M2FNUZ or to F4E2M1. Without saturate, what is out of range
+ * becomes infinity, or NaN where the type has none. */
 uint8_t gopt_f32_to_small(gopt_dtype d, float f, bool saturate);
 float gopt_small_to_f32(gopt_dtype d, uint8_t code); /* also F8E8M0 */
 float gopt_f16_to_f32(uint16_t h);
