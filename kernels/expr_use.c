@@ -87,8 +87,10 @@ int gopt_expr_cost(const gopt_expr *x)
 
 static bool float_instr(const gopt_instr *in)
 {
-    if (in->class == GOPT_CLASS_BOOL || in->code == GOPT_EXPR_CAST)
-        return in->code != GOPT_EXPR_CAST;
+    if (in->code == GOPT_EXPR_CAST)
+        return false;
+    if (in->class == GOPT_CLASS_BOOL)
+        return true;
     return in->class == GOPT_CLASS_FLOAT && (in->dtype == GOPT_DTYPE_F32 || in->dtype == GOPT_DTYPE_NONE);
 }
 
