@@ -48,6 +48,16 @@ typedef struct gopt_taps {
     float begin;
 } gopt_taps;
 
+typedef enum gopt_reduction {
+    GOPT_REDUCE_SUM,
+    GOPT_REDUCE_MAX, /* extremes are NaN when an element is */
+    GOPT_REDUCE_MIN,
+    GOPT_REDUCE_PROD,
+    GOPT_REDUCE_ABS,
+    GOPT_REDUCE_SQUARE,
+    GOPT_REDUCE_EXP /* sum of e^(x - shift) */
+} gopt_reduction;
+
 typedef struct gopt_simd {
     int width;  /* floats of a vector */
     int mr, nr; /* tile of gemm */
@@ -63,6 +73,19 @@ typedef struct gopt_simd {
     /* y[j] = sum of x[p * x_step] * b[p * b_row + j] */
     void (*gemv)(int64_t n, int64_t k, const float *x, int64_t x_step, const float *b, int64_t b_row, float *y);
     float (*dot)(int64_t n, const float *a, const float *b);
+    float (*reduce_row)(gopt_reduction kind, const float *x, int64_t n, float shift);
+    void (*reduce_into)(gopt_reduction kind, float *acc, const float *x, int64_t n, const float *shift);
+    void (*add)(float *y, const float *a, const float *b, int64_t n);
+    /* y = (x - origin) * a + b */
+    void (*affine)(float *y, const float *x, int64_t n, float origin, float a, float b);
+    /* y = ((x - origin) * a + b) * scale + shift, those by element; shift may be NULL */
+    void (*scale_row)(float *y, const float *x, int64_t n, float origin, float a, float b, const float *scale,
+                      const float *shift);
+    /* Sum of x - origin; into *square that of its squares. */
+    float (*moments)(const float *x, int64_t n, float origin, float *square);
+    void (*softmax_row)(float *y, const float *x, int64_t n, bool log);
+    /* along n elements that lie `step` apart, for `cols` neighbours */
+    void (*softmax_columns)(float *y, const float *x, int64_t n, int64_t step, int64_t cols, bool log);
 } gopt_simd;
 
 /* The table of the level, or of the highest one below it that was built. */

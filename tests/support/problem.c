@@ -101,6 +101,16 @@ static int read_operands(problem *p, int k, const char *s, uint64_t *state)
     return k;
 }
 
+static bool is_list(const char *name)
+{
+    static const char *const names[] = {"pads", "strides", "dilations",     "kernel_shape",
+                                        "perm", "axes",    "output_padding"};
+    for (int i = 0; i < GOPT_COUNT(names); i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return false;
+}
+
 static void read_value(gopt_arena *a, gopt_attr *attr, char *text)
 {
     if (*text == '\'') {
@@ -120,10 +130,7 @@ static void read_value(gopt_arena *a, gopt_attr *attr, char *text)
     }
     attr->ints = ints;
     attr->i = ints[0];
-    attr->kind = attr->n > 1 || strchr(attr->name, 's') == attr->name + strlen(attr->name) - 1 ||
-                         !strcmp(attr->name, "kernel_shape") || !strcmp(attr->name, "perm")
-                     ? GOPT_ATTR_INTS
-                     : GOPT_ATTR_INT;
+    attr->kind = attr->n > 1 || is_list(attr->name) ? GOPT_ATTR_INTS : GOPT_ATTR_INT;
 }
 
 static void read_attrs(problem *p, const char *text)

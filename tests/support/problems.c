@@ -12,6 +12,18 @@
     {                                                                                                                  \
         "conv_f32", "Conv", attrs, in, extra, post                                                                     \
     }
+#define SOFTMAX(op, attrs, in, post)                                                                                   \
+    {                                                                                                                  \
+        "softmax_f32", op, attrs, in, NULL, post                                                                       \
+    }
+#define REDUCE(op, attrs, in, post)                                                                                    \
+    {                                                                                                                  \
+        "reduce_f32", op, attrs, in, NULL, post                                                                        \
+    }
+#define LAYERNORM(op, attrs, in)                                                                                       \
+    {                                                                                                                  \
+        "layernorm_f32", op, attrs, in, NULL, NULL                                                                     \
+    }
 #define GEMM(attrs, in)                                                                                                \
     {                                                                                                                  \
         "matmul_f32", "Gemm", attrs, in, NULL, NULL                                                                    \
@@ -79,6 +91,45 @@ const problem_text problems[] = {
     CONV("pads=1,1,1,1", "f32[0,3,8,9] f32[17,3,3,3]!", NULL, NULL),
     CONV(NULL, "f32[1,4,64,16] f32[8,4,1,1]", NULL, NULL),
     CONV("pads=5,5,5,5 strides=2,2", "f32[1,2,3,3] f32[3,2,3,3]!", NULL, NULL),
+    SOFTMAX("Softmax", NULL, "f32[5,7]", NULL),
+    SOFTMAX("Softmax", "axis=1", "f32[3,33,5]~-20:20", NULL),
+    SOFTMAX("Softmax", "axis=0", "f32[6,70]", "mul(acc, const(2))"),
+    SOFTMAX("Softmax", "axis=1 coerce_2d=1", "f32[3,4,5]", NULL),
+    SOFTMAX("Softmax", NULL, "f32[0,7]", NULL),
+    SOFTMAX("Softmax", "axis=0", "f32[0,7]", NULL),
+    SOFTMAX("LogSoftmax", NULL, "f32[5,130]", "neg(acc)"),
+    SOFTMAX("LogSoftmax", "axis=1", "f32[3,33,18]", NULL),
+    REDUCE("ReduceSum", "keepdims=0", "f32[5,6,7] i64[1]={1}!", NULL),
+    REDUCE("ReduceSum", NULL, "f32[5,6,70]", "mul(acc, const(0.5))"),
+    REDUCE("ReduceMean", NULL, "f32[5,6,70] i64[2]={0,2}!", NULL),
+    REDUCE("ReduceMean", NULL, "f32[2,3,4,5,6] i64[3]={0,2,-1}!", NULL),
+    REDUCE("ReduceMax", "keepdims=0", "f32[3,600] i64[1]={0}!", NULL),
+    REDUCE("ReduceMax", NULL, "f32[3,61] i64[1]={1}!", NULL),
+    REDUCE("ReduceMin", NULL, "f32[7,3,9] i64[2]={0,1}!", NULL),
+    REDUCE("ReduceProd", NULL, "f32[3,9,11] i64[1]={1}!", NULL),
+    REDUCE("ReduceL1", NULL, "f32[3,9,21] i64[1]={2}!", NULL),
+    REDUCE("ReduceL2", NULL, "f32[3,9,21] i64[1]={0}!", NULL),
+    REDUCE("ReduceSumSquare", NULL, "f32[3,9,21] i64[2]={0,2}!", NULL),
+    REDUCE("ReduceLogSum", NULL, "f32[3,9,21]~0:3 i64[1]={1}!", NULL),
+    REDUCE("ReduceLogSumExp", NULL, "f32[3,9,21]~-50:50 i64[1]={1}!", NULL),
+    REDUCE("ReduceLogSumExp", NULL, "f32[3,9,21]~-50:50 i64[1]={2}!", NULL),
+    REDUCE("ReduceSum", "noop_with_empty_axes=1", "f32[3,4]", NULL),
+    REDUCE("ReduceSum", NULL, "f32[3,0,4] i64[1]={1}!", NULL),
+    REDUCE("ReduceMax", NULL, "f32[]", NULL),
+    REDUCE("GlobalAveragePool", NULL, "f32[2,5,7,9]", NULL),
+    REDUCE("GlobalMaxPool", NULL, "f32[2,5,1,1]", NULL),
+    LAYERNORM("LayerNormalization", NULL, "f32[3,5,70] f32[70] f32[70]!"),
+    LAYERNORM("LayerNormalization", "axis=1 epsilon=0.001", "f32[3,5,7] f32[5,7]"),
+    LAYERNORM("LayerNormalization", "test_outputs=3", "f32[3,5,7]~99:101 f32[1,7] f32[7]"),
+    LAYERNORM("RMSNormalization", "axis=-1", "f32[3,70] f32[70]"),
+    LAYERNORM("SimplifiedLayerNormalization", "test_outputs=2", "f32[3,70] f32[70]"),
+    LAYERNORM("com.microsoft:SkipLayerNormalization", "test_outputs=4",
+              "f32[2,3,70] f32[2,3,70] f32[70] f32[70] f32[70]"),
+    LAYERNORM("com.microsoft:SkipLayerNormalization", NULL, "f32[2,3,70] f32[1,3,70] f32[70]"),
+    LAYERNORM("com.microsoft:SkipSimplifiedLayerNormalization", NULL, "f32[2,3,70] f32[3,70] f32[70] f32[70]"),
+    {"batchnorm_f32", "BatchNormalization", NULL, "f32[2,5,7,9] f32[5]! f32[5]! f32[5]! f32[5]~0.1:2!", "f32[5,1,1]",
+     "max(mul(acc, in5), const(0))"},
+    {"batchnorm_f32", "BatchNormalization", "epsilon=0.01", "f32[20,5] f32[5] f32[5] f32[5] f32[5]~0.1:2", NULL, NULL},
     {0},
 };
 
@@ -118,5 +169,12 @@ const problem_text bench_problems[] = {
          "min(max(acc, const(0)), const(6))"),
     CONV("group=960 pads=1,1,1,1", "f32[1,960,7,7] f32[960,1,3,3]! f32[960]!", NULL,
          "min(max(acc, const(0)), const(6))"),
+    SOFTMAX("Softmax", NULL, "f32[1536,128]", NULL),
+    SOFTMAX("Softmax", "axis=1", "f32[16,128,128]", NULL),
+    REDUCE("ReduceMean", NULL, "f32[128,3072] i64[1]={1}!", NULL),
+    REDUCE("ReduceMean", NULL, "f32[128,3072] i64[1]={0}!", NULL),
+    REDUCE("GlobalAveragePool", NULL, "f32[1,2048,7,7]", NULL),
+    LAYERNORM("com.microsoft:SkipLayerNormalization", NULL, "f32[1,128,768] f32[1,128,768] f32[768] f32[768] f32[768]"),
+    LAYERNORM("LayerNormalization", NULL, "f32[128,768] f32[768] f32[768]"),
     {0},
 };

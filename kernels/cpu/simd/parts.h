@@ -28,5 +28,14 @@ void GOPT_LEVEL(gopt_spread)(const gopt_planes *p, const float *src, float *dst)
 void GOPT_LEVEL(gopt_gemv)(int64_t n, int64_t k, const float *x, int64_t x_step, const float *b, int64_t b_row,
                            float *y);
 float GOPT_LEVEL(gopt_dot)(int64_t n, const float *a, const float *b);
+float GOPT_LEVEL(gopt_reduce_row)(gopt_reduction kind, const float *x, int64_t n, float shift);
+void GOPT_LEVEL(gopt_reduce_into)(gopt_reduction kind, float *acc, const float *x, int64_t n, const float *shift);
+void GOPT_LEVEL(gopt_add)(float *y, const float *a, const float *b, int64_t n);
+void GOPT_LEVEL(gopt_affine)(float *y, const float *x, int64_t n, float origin, float a, float b);
+void GOPT_LEVEL(gopt_scale_row)(float *y, const float *x, int64_t n, float origin, float a, float b, const float *scale,
+                                const float *shift);
+float GOPT_LEVEL(gopt_moments)(const float *x, int64_t n, float origin, float *square);
+void GOPT_LEVEL(gopt_softmax_row)(float *y, const float *x, int64_t n, bool log);
+void GOPT_LEVEL(gopt_softmax_columns)(float *y, const float *x, int64_t n, int64_t step, int64_t cols, bool log);
 
 #endif

@@ -16,4 +16,12 @@ const gopt_simd GOPT_LEVEL(gopt_simd) = {
     .spread = GOPT_LEVEL(gopt_spread),
     .gemv = GOPT_LEVEL(gopt_gemv),
     .dot = GOPT_LEVEL(gopt_dot),
+    .reduce_row = GOPT_LEVEL(gopt_reduce_row),
+    .reduce_into = GOPT_LEVEL(gopt_reduce_into),
+    .add = GOPT_LEVEL(gopt_add),
+    .affine = GOPT_LEVEL(gopt_affine),
+    .scale_row = GOPT_LEVEL(gopt_scale_row),
+    .moments = GOPT_LEVEL(gopt_moments),
+    .softmax_row = GOPT_LEVEL(gopt_softmax_row),
+    .softmax_columns = GOPT_LEVEL(gopt_softmax_columns),
 };
