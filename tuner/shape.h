@@ -1,0 +1,21 @@
+/* shape.h: sizes for the symbolic dimensions of a model. */
+#ifndef GOPT_SHAPE_H
+#define GOPT_SHAPE_H
+
+#include "cli.h"
+#include "graph.h"
+
+/* Binds every symbol: to what was given, else to a sensible size, `length` where it is a length. EUSAGE when something
+ * was given that the model does not have. The outcomes may be NULL: *bound is appended "batch=1,seq=32"; *made_up is
+ * the number of sizes that were not given. */
+gopt_status gopt_shape_bind(gopt_graph *g, const gopt_shapes *given, int64_t length, gopt_text *bound, int *made_up,
+                            gopt_err *e);
+/* Binds every symbol to what these tensors, one per graph input, say. EINPUT when they contradict each other or the
+ * model. */
+gopt_status gopt_shape_bind_to(gopt_graph *g, const gopt_tensor *const *in, gopt_err *e);
+
+/* Sizes to try, in this order, for a length that was not given: a model may take only longer ones. */
+enum { GOPT_LENGTHS = 4 };
+extern const int64_t gopt_lengths[GOPT_LENGTHS];
+
+#endif

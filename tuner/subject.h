@@ -1,0 +1,19 @@
+/* subject.h: what a command was given, told by content, never by name. */
+#ifndef GOPT_SUBJECT_H
+#define GOPT_SUBJECT_H
+
+#include "base/err.h"
+
+typedef enum gopt_subject {
+    GOPT_SUBJECT_MODEL, /* a file that is none of the others */
+    GOPT_SUBJECT_MANIFEST,
+    GOPT_SUBJECT_BUNDLE,
+    GOPT_SUBJECT_STUDY,
+    GOPT_SUBJECT_CASES, /* a folder with model.onnx and test_data_set_* */
+    GOPT_SUBJECT_OUT    /* a folder that gopt-tune wrote */
+} gopt_subject;
+
+/* EINPUT when there is nothing of the kind at path. */
+gopt_status gopt_subject_find(gopt_subject *out, const char *path, gopt_err *e);
+
+#endif
