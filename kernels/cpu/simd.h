@@ -38,9 +38,10 @@ typedef struct gopt_planes {
     int n_y, n_x, y[GOPT_PLANES_MAX], x[GOPT_PLANES_MAX]; /* remainders of coordinates: one plane for each pair */
     int64_t rows, cols;                                   /* of a plane */
     int64_t size;                                         /* floats of a channel, all its planes */
+    float fill;                                           /* what padding reads as */
 } gopt_planes;
 
-/* y[j] = begin + sum over k of weight[k] * src[offset[k] + j] */
+/* y[j] = begin + sum over k of weight[k] * src[offset[k] + j]; weights are 1 when NULL */
 typedef struct gopt_taps {
     const float *src, *weight;
     const int64_t *offset;
@@ -66,6 +67,7 @@ typedef struct gopt_simd {
     void (*pack)(const gopt_packing *p);
     void (*gemm)(const gopt_gemm *g);
     void (*taps)(const gopt_taps *t, float *y, int64_t n);
+    void (*taps_max)(const gopt_taps *t, float *y, int64_t n); /* the largest of begin and src[offset[k] + j] */
     /* Numbers [first, first + n) of rows of `cols`, of which src is the first, without those at columns from `used` on.
      * Reads up to a vector past the last one. */
     void (*compact)(float *dst, const float *src, int64_t first, int64_t n, int64_t cols, int64_t used);

@@ -24,6 +24,10 @@
     {                                                                                                                  \
         "layernorm_f32", op, attrs, in, NULL, NULL                                                                     \
     }
+#define POOL(op, attrs, in, post)                                                                                      \
+    {                                                                                                                  \
+        "pool_f32", op, attrs, in, NULL, post                                                                          \
+    }
 #define GEMM(attrs, in)                                                                                                \
     {                                                                                                                  \
         "matmul_f32", "Gemm", attrs, in, NULL, NULL                                                                    \
@@ -130,6 +134,19 @@ const problem_text problems[] = {
     {"batchnorm_f32", "BatchNormalization", NULL, "f32[2,5,7,9] f32[5]! f32[5]! f32[5]! f32[5]~0.1:2!", "f32[5,1,1]",
      "max(mul(acc, in5), const(0))"},
     {"batchnorm_f32", "BatchNormalization", "epsilon=0.01", "f32[20,5] f32[5] f32[5] f32[5] f32[5]~0.1:2", NULL, NULL},
+    POOL("MaxPool", "kernel_shape=3,3 strides=2,2 pads=1,1,1,1", "f32[1,3,15,18]", "add(acc, const(1))"),
+    POOL("MaxPool", "kernel_shape=2,2 strides=2,2", "f32[2,3,8,64]", NULL),
+    POOL("MaxPool", "kernel_shape=3,3 strides=2,2 ceil_mode=1", "f32[1,3,10,11]", NULL),
+    POOL("MaxPool", "kernel_shape=2,3 dilations=2,2", "f32[1,3,10,111]", NULL),
+    POOL("MaxPool", "kernel_shape=5 pads=2,2", "f32[1,3,50]", NULL),
+    POOL("MaxPool", "kernel_shape=3,3 auto_pad='SAME_UPPER' strides=2,2", "f32[1,2,7,8]", NULL),
+    POOL("AveragePool", "kernel_shape=3,3 pads=1,1,1,1", "f32[1,3,9,70]", NULL),
+    POOL("AveragePool", "kernel_shape=3,3 pads=1,0,2,1 strides=2,2 count_include_pad=1", "f32[2,3,9,12]", NULL),
+    POOL("AveragePool", "kernel_shape=3,3 strides=2,2 ceil_mode=1 pads=1,1,1,1", "f32[1,3,10,11]", NULL),
+    POOL("AveragePool", "kernel_shape=3,3 strides=2,2 ceil_mode=1 pads=1,1,1,1 count_include_pad=1", "f32[1,3,10,11]",
+         NULL),
+    POOL("AveragePool", "kernel_shape=7,7", "f32[1,30,7,7]", NULL),
+    POOL("AveragePool", "kernel_shape=4 strides=3", "f32[1,3,50]", NULL),
     {0},
 };
 
@@ -176,5 +193,8 @@ const problem_text bench_problems[] = {
     REDUCE("GlobalAveragePool", NULL, "f32[1,2048,7,7]", NULL),
     LAYERNORM("com.microsoft:SkipLayerNormalization", NULL, "f32[1,128,768] f32[1,128,768] f32[768] f32[768] f32[768]"),
     LAYERNORM("LayerNormalization", NULL, "f32[128,768] f32[768] f32[768]"),
+    POOL("MaxPool", "kernel_shape=3,3 strides=2,2 pads=1,1,1,1", "f32[1,64,112,112]", NULL),
+    POOL("MaxPool", "kernel_shape=2,2 strides=2,2", "f32[1,64,112,112]", NULL),
+    POOL("AveragePool", "kernel_shape=3,3 pads=1,1,1,1", "f32[1,64,56,56]", NULL),
     {0},
 };

@@ -7,7 +7,7 @@ static void copy_row(const gopt_planes *p, const float *src, int remainder, floa
     int64_t lo = x < 0 ? (-x + stride - 1) / stride : 0, hi = p->iw > x ? (p->iw - x + stride - 1) / stride : 0;
     hi = hi < p->cols ? hi : p->cols;
     lo = lo < hi ? lo : hi;
-    memset(dst, 0, (size_t)lo * sizeof *dst);
+    GOPT_LEVEL(gopt_fill)(dst, p->fill, lo);
     src += x + lo * stride;
     if (stride == 1)
         memcpy(dst + lo, src, (size_t)(hi - lo) * sizeof *dst);
@@ -17,7 +17,7 @@ static void copy_row(const gopt_planes *p, const float *src, int remainder, floa
     else
         for (int64_t i = 0; i < hi - lo; i++)
             dst[lo + i] = src[stride * i];
-    memset(dst + hi, 0, (size_t)(p->cols - hi) * sizeof *dst);
+    GOPT_LEVEL(gopt_fill)(dst + hi, p->fill, p->cols - hi);
 }
 
 void GOPT_LEVEL(gopt_spread)(const gopt_planes *p, const float *src, float *dst)
@@ -28,9 +28,9 @@ void GOPT_LEVEL(gopt_spread)(const gopt_planes *p, const float *src, float *dst)
             for (int64_t row = 0; row < p->rows; row++, dst += p->cols) {
                 int64_t y = row * p->stride_h + p->y[i] - p->pad_h;
                 if (y < 0 || y >= p->ih)
-                    memset(dst, 0, (size_t)p->cols * sizeof *dst);
+                    GOPT_LEVEL(gopt_fill)(dst, p->fill, p->cols);
                 else
                     copy_row(p, src + y * p->iw, p->x[j], dst);
             }
-    memset(dst, 0, (size_t)(p->size - (dst - begin)) * sizeof *dst);
+    GOPT_LEVEL(gopt_fill)(dst, p->fill, p->size - (dst - begin));
 }

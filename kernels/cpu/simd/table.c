@@ -12,6 +12,7 @@ const gopt_simd GOPT_LEVEL(gopt_simd) = {
     .pack = GOPT_LEVEL(gopt_pack),
     .gemm = GOPT_LEVEL(gopt_gemm),
     .taps = GOPT_LEVEL(gopt_taps_run),
+    .taps_max = GOPT_LEVEL(gopt_taps_max),
     .compact = GOPT_LEVEL(gopt_compact),
     .spread = GOPT_LEVEL(gopt_spread),
     .gemv = GOPT_LEVEL(gopt_gemv),
