@@ -154,9 +154,9 @@ static void make_front(gopt_assessment *a)
 
 static bool allowed(const gopt_goal *g, const gopt_assessed *x)
 {
-    return (g->max_memory <= 0 || x->peak <= g->max_memory) &&
-           (g->max_compile_ns <= 0 || x->compile_ns <= g->max_compile_ns) &&
-           (g->max_latency_ns <= 0 || x->run_ns <= g->max_latency_ns);
+    return (!(g->max_memory > 0) || x->peak <= g->max_memory) &&
+           (!(g->max_compile_ns > 0) || x->compile_ns <= g->max_compile_ns) &&
+           (!(g->max_latency_ns > 0) || x->run_ns <= g->max_latency_ns);
 }
 
 /* Smaller is better. */

@@ -1,0 +1,169 @@
+/* test_assess.c: from samples of known speeds to speedups, verdicts, front, regimes and the choice. */
+#include <math.h>
+
+#include "assess.h"
+#include "decide.h"
+#include "support/made_study.h"
+#include "support/test.h"
+
+static gopt_assessment assess(const gopt_study *s, const gopt_goal *goal)
+{
+    gopt_err e = {0};
+    gopt_assessment a;
+    assert_ok(gopt_assess(&a, s, goal, &e), &e);
+    return a;
+}
+
+static void speedups_do_not_see_the_drift(void **state)
+{
+    const double ms[] = {2}, compile[] = {300};
+    gopt_study *s = test_study_make(*state, ms, compile, 1, 40);
+    gopt_estimate r = gopt_effects_speedup(s, 2);
+    assert_true(fabs(r.value - 5) < 0.05 && r.lo > 4.9 && r.hi < 5.1);
+    assert_true(gopt_effects_noise_floor(s) < 0.01);
+    assert_true(gopt_effects_speedup(s, 0).value == 1);
+    gopt_assessment a = assess(s, &gopt_goal_default);
+    const gopt_assessed *x = gopt_assess_find(&a, 2), *base = gopt_assess_find(&a, 0);
+    assert_true(fabs(base->run_ns / x->run_ns / x->speedup.value - 1) < 1e-9);
+    assert_int_equal(x->verdict, GOPT_VERDICT_BETTER);
+    assert_int_equal(a.chosen, 2);
+    assert_true(fabs(x->saving - 0.4) < 1e-9);
+    assert_true(fabs(x->break_even - x->compile_ns / (base->run_ns - x->run_ns)) < 1e-6);
+    assert_true(fabs(x->utility - x->speedup.value / (1 + 0.001 * x->compile_ns / x->run_ns)) < 1e-9);
+    gopt_assess_fini(&a);
+    gopt_study_close(s);
+}
+
+static void a_tie_keeps_the_default(void **state)
+{
+    const double ms[] = {3.99, 12}, compile[] = {300, 5};
+    gopt_study *s = test_study_make(*state, ms, compile, 2, 40);
+    gopt_assessment a = assess(s, &gopt_goal_default);
+    assert_int_equal(a.chosen, 1);
+    assert_non_null(strstr(a.reason, "tie"));
+    assert_int_equal(gopt_assess_find(&a, 3)->verdict, GOPT_VERDICT_WORSE);
+    assert_true(gopt_assess_find(&a, 1)->on_front);
+    assert_true(isnan(gopt_assess_find(&a, 3)->break_even));
+    gopt_assess_fini(&a);
+    gopt_study_close(s);
+}
+
+static void objectives_and_constraints_decide(void **state)
+{
+    const double ms[] = {2, 6}, compile[] = {2000, 1};
+    gopt_study *s = test_study_make(*state, ms, compile, 2, 40);
+    gopt_goal goal = gopt_goal_default;
+    goal.objective = GOPT_OBJECTIVE_compile;
+    gopt_assessment a = assess(s, &goal);
+    assert_int_equal(a.chosen, 3);
+    gopt_assess_fini(&a);
+    goal = gopt_goal_default;
+    goal.max_compile_ns = 1e9;
+    a = assess(s, &goal);
+    assert_int_equal(a.chosen, 1);
+    gopt_assess_fini(&a);
+    goal.max_compile_ns = 5e6;
+    a = assess(s, &goal);
+    assert_int_equal(a.chosen, 3);
+    gopt_assess_fini(&a);
+    goal.max_compile_ns = 1e3;
+    a = assess(s, &goal);
+    assert_int_equal(a.chosen, 1);
+    assert_non_null(strstr(a.reason, "constraints"));
+    gopt_assess_fini(&a);
+    goal = gopt_goal_default;
+    goal.objective = GOPT_OBJECTIVE_wall;
+    goal.requests = 1;
+    a = assess(s, &goal);
+    assert_int_equal(a.chosen, 3);
+    gopt_assess_fini(&a);
+    gopt_study_close(s);
+}
+
+/* In the middle of every interval the trial it names is the winner. */
+static void regimes_name_the_winners(void **state)
+{
+    const double ms[] = {2, 6, 8}, compile[] = {2000, 30, 5};
+    gopt_study *s = test_study_make(*state, ms, compile, 3, 40);
+    gopt_assessment a = assess(s, &gopt_goal_default);
+    assert_true(a.n_requests >= 3 && a.requests[0].from == 0 && isinf(a.requests[a.n_requests - 1].to));
+    for (int i = 0; i < a.n_requests; i++) {
+        double at = isinf(a.requests[i].to) ? 2 * a.requests[i].from + 1 : (a.requests[i].from + a.requests[i].to) / 2;
+        const gopt_assessed *w = gopt_assess_find(&a, a.requests[i].trial);
+        for (int k = 0; k < a.n; k++)
+            assert_true(w->compile_ns + at * w->run_ns <= (a.at[k].compile_ns + at * a.at[k].run_ns) * (1 + 1e-12));
+        assert_true(i == 0 || a.requests[i].from == a.requests[i - 1].to);
+    }
+    for (int i = 0; i < a.n_alpha; i++) {
+        double at = isinf(a.alpha[i].to) ? 2 * a.alpha[i].from + 1 : (a.alpha[i].from + a.alpha[i].to) / 2;
+        const gopt_assessed *w = gopt_assess_find(&a, a.alpha[i].trial);
+        double best = w->speedup.value / (1 + at * w->compile_ns / w->run_ns);
+        for (int k = 0; k < a.n; k++)
+            assert_true(best >= a.at[k].speedup.value / (1 + at * a.at[k].compile_ns / a.at[k].run_ns) * (1 - 1e-12));
+    }
+    gopt_assess_fini(&a);
+    gopt_study_close(s);
+}
+
+static void too_few_rounds_are_no_result(void **state)
+{
+    const double ms[] = {2}, compile[] = {1};
+    gopt_study *s = test_study_make(*state, ms, compile, 1, 5);
+    gopt_assessment a = assess(s, &gopt_goal_default);
+    assert_null(gopt_assess_find(&a, 2));
+    gopt_assess_fini(&a);
+    gopt_study_close(s);
+}
+
+static const char about[] =
+    "{\"seed\":1,\"budget_s\":60,\"elapsed_s\":59,\"stopped\":\"budget\",\"shapes\":\"batch=1,seq=32\",\"model\":{\"path\":"
+    "\"m.onnx\",\"sha256\":\"00\",\"nodes\":9,\"parameters_bytes\":100,\"operators\":{\"Conv\":2},\"native\":3,\"reference\":0},"
+    "\"device\":{\"name\":\"cpu\",\"fingerprint\":\"f\",\"facts\":{\"cores\":2}},\"goal\":{\"objective\":\"latency\",\"alpha\":"
+    "0.001,\"requests\":100,\"hit_rate\":0},\"settings\":{},\"accounting\":{\"compile\":20,\"verify\":5,\"measure\":30,"
+    "\"search\":1,\"other\":3},\"rounds\":40,\"rounds_flagged\":20,\"notes\":[\"a note\"]}";
+
+static void findings_say_what_the_study_says(void **state)
+{
+    const double ms[] = {2, 7, 6, 5}, compile[] = {300, 30, 30, 30};
+    gopt_err e = {0};
+    gopt_findings *f;
+    gopt_goal goal;
+    gopt_study *s = test_study_make(*state, ms, compile, 4, 40);
+    int pass = gopt_pass_find("fold_const");
+    s->trials[3].role = GOPT_ROLE_SINGLE;
+    s->trials[3].pass_a = pass;
+    s->trials[4].role = GOPT_ROLE_SINGLE;
+    s->trials[4].pass_a = pass + 1;
+    s->trials[5].role = GOPT_ROLE_PAIR;
+    s->trials[5].pass_a = pass;
+    s->trials[5].pass_b = pass + 1;
+    assert_int_equal(gopt_decide(&f, s, &gopt_goal_default, &e), GOPT_EINPUT);
+    assert_ok(gopt_study_set(s, "about", about, &e), &e);
+    assert_ok(gopt_decide_goal(&goal, s, &e), &e);
+    assert_true(goal.requests == 100);
+    assert_ok(gopt_decide(&f, s, &goal, &e), &e);
+    const gopt_finding_cluster *c = &f->clusters[0];
+    assert_int_equal(c->n_trials, 6);
+    assert_int_equal(c->chosen_trial, 2);
+    assert_int_equal(c->n_single, 2);
+    assert_int_equal(c->n_pairs, 1);
+    double eta = (10.0 / 5) / ((10.0 / 7) * (10.0 / 6));
+    assert_true(fabs(c->pairs[0].eta.value / eta - 1) < 0.01);
+    assert_true(c->pairs[0].eta.lo <= c->pairs[0].eta.value && c->pairs[0].eta.value <= c->pairs[0].eta.hi);
+    assert_int_equal(c->bounds[1].lo, 32);
+    assert_true(f->noise.unquiet);
+    assert_string_equal(f->verdict.result, "ok");
+    gopt_findings_free(f);
+    gopt_study_close(s);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, test_dir_setup, test_dir_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(speedups_do_not_see_the_drift), T(a_tie_keeps_the_default),      T(objectives_and_constraints_decide),
+        T(regimes_name_the_winners),      T(too_few_rounds_are_no_result), T(findings_say_what_the_study_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
