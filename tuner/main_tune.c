@@ -1,0 +1,197 @@
+/* main_tune.c: gopt-tune, the tuning job. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cli.h"
+#include "registry.h"
+#include "sampler.h"
+#include "tune.h"
+
+typedef struct arguments {
+    gopt_tune_options o;
+    gopt_counts threads;
+    gopt_shapes shapes;
+    const char *device, *objective, *tolerance, *list, *progress;
+    double max_compile_s, max_latency_s;
+} arguments;
+
+static void init(void *options)
+{
+    arguments *a = options;
+    a->o = (gopt_tune_options){.budget_s = 600, .sampler = "auto", .seed = 1, .goal = gopt_goal_default};
+    a->o.tolerance = GOPT_TOLERANCE_DEFAULT;
+    a->device = "auto";
+    a->objective = "latency";
+    a->progress = "auto";
+}
+
+#define FIELD(name) offsetof(arguments, name)
+static const gopt_option options[] = {
+    {"--budget", 0, "DURATION", gopt_parse_duration, FIELD(o.budget_s),
+     "wall clock of the whole job: 90s, 10m, 2h (default 10m)"},
+    {"--out", 0, "DIR", gopt_parse_text, FIELD(o.out), "where results go (default: MODEL.gopt in the working directory)"},
+    {"--device", 0, "NAME", gopt_parse_text, FIELD(device), "auto or cpu"},
+    {"--threads", 0, "LIST", gopt_parse_counts, FIELD(threads),
+     "thread counts the search may use: 1,2 (default: 1 to the processors\nthis process may use, cgroup limits counted)"},
+    {"--preset", 0, "NAME", gopt_parse_text, FIELD(o.preset),
+     "where the default comes from: debug, reduce-overhead, max-autotune\n(default), or a YAML file of knob: value"},
+    {"--shape", 0, "NAME=V,..", gopt_parse_shapes, FIELD(shapes), "sizes of symbolic dimensions (default: proposed, and said so)"},
+    {"--objective", 0, "NAME", gopt_parse_text, FIELD(objective),
+     "latency (default), p99, throughput, memory, compile, utility, wall"},
+    {"--alpha", 0, "A", gopt_parse_number, FIELD(o.goal.alpha), "weight of compile time in utility (default 0.001)"},
+    {"--requests", 0, "N", gopt_parse_number, FIELD(o.goal.requests), "requests that wall time is counted for (default 10000)"},
+    {"--max-memory", 0, "BYTES", gopt_parse_bytes, FIELD(o.goal.max_memory), "peak memory the choice may need: 512M"},
+    {"--max-compile", 0, "DURATION", gopt_parse_duration, FIELD(max_compile_s), "compile time the choice may need"},
+    {"--max-latency", 0, "DURATION", gopt_parse_duration, FIELD(max_latency_s), "median latency the choice may have"},
+    {"--tolerance", 0, "REL[,ABS]", gopt_parse_text, FIELD(tolerance),
+     "error that a candidate may show against the reference\n(default: by element type)"},
+    {"--search", 0, "NAME", gopt_parse_text, FIELD(o.sampler), "auto (default) or a sampler: see --list samplers"},
+    {"--seed", 0, "N", gopt_parse_seed, FIELD(o.seed), "every random order comes from it (default 1)"},
+    {"--fresh", 0, NULL, NULL, FIELD(o.fresh), "start anew; without it a job in OUT continues"},
+    {"--json", 0, NULL, NULL, FIELD(o.json), "print findings.json instead of a summary"},
+    {"--quiet", 'q', NULL, NULL, FIELD(o.quiet), "no progress"},
+    {"--progress", 0, "MODE", gopt_parse_text, FIELD(progress), "auto (default), plain or none"},
+    {"--list", 0, "WHAT", gopt_parse_text, FIELD(list), "passes, kernels, knobs, presets, samplers or engines: print and end"},
+    {0}};
+
+static const char more[] =
+    "Measures which graph optimizations, kernels and compile effort are worth it for one\n"
+    "model on this machine, and writes into OUT: manifest.yaml (the decision), bundles/ (what\n"
+    "a deployment loads), report.html and report.txt (for people), findings.json (for\n"
+    "programs), study.db (every trial and sample), plots/.\n"
+    "\n"
+    "Ctrl-C ends the job early with what there is; the same command goes on from there.\n"
+    "\n"
+    "Examples:\n"
+    "  gopt-tune --budget 60s model.onnx\n"
+    "  gopt-tune --budget 10m --shape batch=1,seq=128 --out bert.gopt bert.onnx\n"
+    "  gopt-tune --objective memory --max-latency 20ms model.onnx\n"
+    "  gopt-tune --list knobs\n"
+    "\n"
+    "Exit codes: 0 success, 1 regression, 2 usage, 3 model unusable, 4 the environment lacks\n"
+    "something or OUT cannot be written, 5 interrupted (results so far saved), 70 a bug.\n";
+
+static gopt_status parse_progress(arguments *a, gopt_err *e)
+{
+    static const char *const modes[] = {"auto", "plain", "none"};
+    for (int i = 0; i < GOPT_COUNT(modes); i++)
+        if (!strcmp(a->progress, modes[i])) {
+            a->o.progress = (gopt_progress_mode)i;
+            return GOPT_OK;
+        }
+    gopt_status s = gopt_unknown(e, "mode", a->progress, modes, GOPT_COUNT(modes));
+    return gopt_within(e, s, "--progress");
+}
+
+static gopt_status check_device(const arguments *a, gopt_err *e)
+{
+    if (!strcmp(a->device, "auto") || !strcmp(a->device, "cpu"))
+        return GOPT_OK;
+    if (!strncmp(a->device, "cuda", 4))
+        return gopt_fail(e, GOPT_ENODEV, "--device: %s: this version has the CPU back end only", a->device);
+    static const char *const known[] = {"auto", "cpu"};
+    return gopt_within(e, gopt_unknown(e, "device", a->device, known, GOPT_COUNT(known)), "--device");
+}
+
+static gopt_status check_sampler(const arguments *a, gopt_err *e)
+{
+    const char *names[32] = {"auto"};
+    int n = 1;
+    for (int i = 0; gopt_samplers[i] && n < GOPT_COUNT(names); i++)
+        names[n++] = gopt_samplers[i]->name;
+    for (int i = 0; i < n; i++)
+        if (!strcmp(names[i], a->o.sampler))
+            return GOPT_OK;
+    return gopt_within(e, gopt_unknown(e, "sampler", a->o.sampler, names, n), "--search");
+}
+
+static gopt_status finish(arguments *a, gopt_err *e)
+{
+    gopt_config c;
+    gopt_status s = gopt_objective_parse(&a->o.goal.objective, a->objective, e);
+    if (s)
+        return gopt_within(e, s, "--objective");
+    if (a->tolerance && (s = gopt_tolerance_parse(&a->o.tolerance, a->tolerance, e)))
+        return gopt_within(e, s, "--tolerance");
+    if (a->o.preset && (s = gopt_config_preset(&c, a->o.preset, e)))
+        return gopt_within(e, s, "--preset");
+    if (a->o.budget_s < 1)
+        return gopt_fail(e, GOPT_EUSAGE, "--budget: at least 1s is needed");
+    GOPT_TRY(parse_progress(a, e));
+    GOPT_TRY(check_device(a, e));
+    GOPT_TRY(check_sampler(a, e));
+    a->o.goal.max_compile_ns = a->max_compile_s * 1e9;
+    a->o.goal.max_latency_ns = a->max_latency_s * 1e9;
+    for (int i = 0; i < a->threads.n && i < GOPT_THREADS_MAX; i++)
+        a->o.threads[a->o.n_threads++] = a->threads.at[i];
+    if (a->o.n_threads && a->o.threads[0] < 1)
+        return gopt_fail(e, GOPT_EUSAGE, "--threads: at least 1 is needed");
+    for (int i = 0; i < a->shapes.n; i++) {
+        a->o.symbol[i] = a->shapes.name[i];
+        a->o.size[i] = a->shapes.size[i];
+    }
+    a->o.n_symbols = a->shapes.n;
+    return GOPT_OK;
+}
+
+/* "dir/net.onnx" to "net.gopt". */
+static void default_out(const char *model, char *out, size_t size)
+{
+    const char *base = strrchr(model, '/');
+    base = base ? base + 1 : model;
+    const char *dot = strrchr(base, '.');
+    snprintf(out, size, "%.*s.gopt", (int)(dot && dot != base ? (size_t)(dot - base) : strlen(base)), base);
+}
+
+static gopt_status print_file(const char *dir, const char *name, gopt_err *e)
+{
+    char path[1200];
+    gopt_mapping m;
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    GOPT_TRY(gopt_file_map(&m, path, e));
+    fwrite(m.data, 1, m.bytes, stdout);
+    gopt_file_unmap(&m);
+    return GOPT_OK;
+}
+
+static gopt_status run(void *opaque, const char *const *operand, int n, gopt_err *e)
+{
+    arguments *a = opaque;
+    char out[512];
+    gopt_text summary = {0};
+    if (a->list)
+        return gopt_registry_print(a->list, e);
+    if (n != 1)
+        return gopt_fail(e, GOPT_EUSAGE, "one MODEL.onnx expected; see --help");
+    GOPT_TRY(finish(a, e));
+    a->o.model = operand[0];
+    if (!a->o.out) {
+        default_out(operand[0], out, sizeof out);
+        a->o.out = out;
+    }
+    gopt_status s = gopt_tune(&a->o, &summary, e);
+    if ((!s || s == GOPT_EINTR) && !a->o.json)
+        fputs(gopt_text_str(&summary), stdout);
+    gopt_text_fini(&summary);
+    return !s && a->o.json ? print_file(a->o.out, "findings.json", e) : s;
+}
+
+static const gopt_command command = {
+    .name = "gopt-tune",
+    .operands = "MODEL.onnx",
+    .least = 0,
+    .most = 1,
+    .doc = "find out by measurement what is worth doing for one model on this machine",
+    .more = more,
+    .options = options,
+    .size = sizeof(arguments),
+    .init = init,
+    .run = run,
+};
+
+int main(int argc, char **argv)
+{
+    return gopt_command_main(&command, "gopt-tune", argc, argv);
+}
