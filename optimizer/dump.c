@@ -67,10 +67,11 @@ static void put_float(gopt_text *t, gopt_dtype d, double v)
         gopt_text_put(t, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
         return;
     }
-    for (int digits = 1; digits <= 17; digits++) {
+    snprintf(buf, sizeof buf, "%.0f", v);
+    bool whole = fabs(v) < 1e6 && strtod(buf, NULL) == v;
+    for (int digits = 1; !whole && digits <= 17; digits++) {
         snprintf(buf, sizeof buf, "%.*g", digits, v);
-        if (gopt_dtype_round(d, strtod(buf, NULL)) == v)
-            break;
+        whole = gopt_dtype_round(d, strtod(buf, NULL)) == v;
     }
     gopt_text_put(t, buf);
 }

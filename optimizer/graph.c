@@ -136,16 +136,13 @@ static bool make_outputs(gopt_node *n, int n_out)
     return n->out;
 }
 
-/* Position of a node: index is where it was once; insertions since then have moved it to the right. */
+/* Position of a node: insertions since the last sort have moved it to the right of its index. */
 static int position_of(const gopt_graph *g, const gopt_node *n)
 {
-    for (int i = GOPT_MIN(n->index, g->n_nodes); i < g->n_nodes; i++)
-        if (g->nodes[i] == n)
-            return i;
-    for (int i = 0; i < g->n_nodes; i++)
-        if (g->nodes[i] == n)
-            return i;
-    return g->n_nodes;
+    int i = n->index;
+    while (i < g->n_nodes && g->nodes[i] != n)
+        i++;
+    return i;
 }
 
 static bool insert(gopt_graph *g, gopt_node *n, const gopt_node *before)
@@ -155,7 +152,7 @@ static bool insert(gopt_graph *g, gopt_node *n, const gopt_node *before)
         return false;
     memmove(&g->nodes[at + 1], &g->nodes[at], (size_t)(g->n_nodes - 1 - at) * sizeof *g->nodes);
     g->nodes[at] = n;
-    n->index = at;
+    n->index = before ? before->index : at;
     return true;
 }
 

@@ -42,7 +42,7 @@ struct gopt_node {
     gopt_expr post; /* post.result < 0: none. LOAD k reads in[k] (broadcast to the result), ACC is op's output 0 */
     int *origin;    /* imported nodes that this node does the work of, ascending */
     int n_origin;
-    int index; /* position in graph->nodes; valid after gopt_graph_sort */
+    int index; /* in graph->nodes; exact after gopt_graph_sort, of the right order also between edits */
     bool dead; /* removed; gopt_graph_compact forgets it */
     gopt_node *link; /* for lists of whoever walks the graph; NULL between calls */
 };
@@ -111,6 +111,7 @@ void gopt_node_remove(gopt_node *n);                         /* its outputs must
 /* Makes n take over m's output 0 and origins (fusion): every reader of m's output reads n's output 0 from then on, keeps
  * m's value's name where that is a graph output; m is removed. */
 bool gopt_node_absorb(gopt_node *n, gopt_node *m);
+bool gopt_node_add_origins(gopt_node *n, const gopt_node *m); /* n does m's work, too */
 /* A node of another operator takes old's place, name and outputs; its origins are those of old and of from[0..n_from). old is
  * removed. NULL without memory. */
 gopt_node *gopt_node_replace(gopt_node *old, const gopt_op *op, gopt_attrs attrs, gopt_value *const *in, int n_in,

@@ -153,7 +153,7 @@ void gopt_node_remove(gopt_node *n)
     n->n_bodies = 0;
 }
 
-static bool add_origins(gopt_node *n, const gopt_node *m)
+bool gopt_node_add_origins(gopt_node *n, const gopt_node *m)
 {
     int *at = GOPT_NEW(&n->graph->family->arena, int, n->n_origin + m->n_origin), count = 0;
     if (!at)
@@ -173,7 +173,7 @@ static bool add_origins(gopt_node *n, const gopt_node *m)
 static void swap_places(gopt_node *n, gopt_node *m)
 {
     gopt_graph *g = n->graph;
-    int a = -1, b = -1;
+    int a = -1, b = -1, index = n->index;
     for (int i = GOPT_MIN(n->index, m->index); i < g->n_nodes && (a < 0 || b < 0); i++) {
         if (g->nodes[i] == n)
             a = i;
@@ -184,13 +184,13 @@ static void swap_places(gopt_node *n, gopt_node *m)
         return;
     g->nodes[a] = m;
     g->nodes[b] = n;
-    m->index = a;
-    n->index = b;
+    n->index = m->index;
+    m->index = index;
 }
 
 bool gopt_node_absorb(gopt_node *n, gopt_node *m)
 {
-    if (!add_origins(n, m))
+    if (!gopt_node_add_origins(n, m))
         return false;
     gopt_fact fact = m->out[0]->fact;
     gopt_value_replace(m->out[0], n->out[0]);
@@ -205,7 +205,7 @@ gopt_node *gopt_node_replace(gopt_node *old, const gopt_op *op, gopt_attrs attrs
                              gopt_node *const *from, int n_from)
 {
     gopt_node *n = gopt_graph_node(old->graph, old->name, op, attrs, in, n_in, 0, old, from, n_from);
-    if (!n || !add_origins(n, old))
+    if (!n || !gopt_node_add_origins(n, old))
         return NULL;
     n->out = old->out;
     n->n_out = old->n_out;

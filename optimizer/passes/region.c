@@ -1,0 +1,208 @@
+/* region.c: growing regions of pointwise nodes, and their expressions. */
+#include "passes/region.h"
+
+#include <string.h>
+
+static int find_node(const gopt_region *r, const gopt_node *n)
+{
+    for (int i = 0; i < r->n; i++)
+        if (r->node[i] == n)
+            return i;
+    return -1;
+}
+
+static int find_input(const gopt_region *r, const gopt_value *v)
+{
+    for (int i = 0; i < r->n_in; i++)
+        if (r->in[i] == v)
+            return i;
+    return -1;
+}
+
+/* ---- single nodes ---- */
+
+/* The node's own expression; false when it is not pointwise, or of types that have none. */
+static bool expression(const gopt_node *n, gopt_expr *x, gopt_arena *a)
+{
+    gopt_dtype dtype[GOPT_REGION_NODES];
+    gopt_err why;
+    if (n->n_out != 1 || !n->out[0] || n->n_in > GOPT_REGION_NODES)
+        return false;
+    if (n->post.result >= 0) {
+        *x = n->post; /* read only */
+        return n->n_anchor == 0;
+    }
+    if (!(n->op->traits & GOPT_TRAIT_POINTWISE) || n->op->traits & GOPT_TRAIT_RANDOM)
+        return false;
+    for (int k = 0; k < n->n_in; k++)
+        dtype[k] = n->in[k] ? n->in[k]->fact.dtype : GOPT_DTYPE_NONE;
+    *x = gopt_expr_new(a);
+    return gopt_op_expr(x, n->op, n->attrs, dtype, n->n_in, &why) == GOPT_OK;
+}
+
+static int count_ops(const gopt_expr *x, bool *floats)
+{
+    bool live[GOPT_EXPR_LIMIT];
+    int ops = 0;
+    gopt_expr_live(x, live);
+    *floats = true;
+    for (int k = 0; k < x->n; k++) {
+        const gopt_instr *in = &x->at[k];
+        if (!live[k])
+            continue;
+        ops += gopt_expr_code_args(in->code) > 0;
+        bool f32 = in->class == GOPT_CLASS_FLOAT && (in->dtype == GOPT_DTYPE_F32 || in->dtype == GOPT_DTYPE_NONE);
+        *floats &= (f32 || in->class == GOPT_CLASS_BOOL) && in->code != GOPT_EXPR_CAST;
+    }
+    return ops;
+}
+
+/* ---- growing ---- */
+
+static bool only_read_inside(const gopt_region *r, const gopt_value *v)
+{
+    if (v->n_results || v->n_users > GOPT_REGION_NODES)
+        return false;
+    for (int i = 0; i < v->n_users; i++)
+        if (find_node(r, v->users[i]) < 0)
+            return false;
+    return true;
+}
+
+/* How many inputs there are once n is inside. */
+static int inputs_with(const gopt_region *r, const gopt_node *n, const gopt_value *root)
+{
+    double scalar;
+    int more = 0;
+    for (int k = 0; k < n->n_in; k++) {
+        const gopt_value *v = n->in[k];
+        bool first = v && v != root && !gopt_value_scalar(v, &scalar) && find_input(r, v) < 0;
+        for (int j = 0; j < k && first; j++)
+            first = n->in[j] != v;
+        more += first;
+    }
+    return r->n_in + more - (find_input(r, n->out[0]) >= 0);
+}
+
+static void add(gopt_region *r, gopt_node *n, const gopt_expr *x, int ops, const gopt_value *root)
+{
+    double scalar;
+    int own = find_input(r, n->out[0]);
+    if (own >= 0) {
+        r->n_in--;
+        memmove(&r->in[own], &r->in[own + 1], (size_t)(r->n_in - own) * sizeof *r->in);
+    }
+    r->node[r->n] = n;
+    r->expr[r->n++] = *x;
+    r->ops += ops;
+    for (int k = 0; k < n->n_in; k++)
+        if (n->in[k] && n->in[k] != root && !gopt_value_scalar(n->in[k], &scalar) && find_input(r, n->in[k]) < 0)
+            r->in[r->n_in++] = n->in[k];
+}
+
+static bool try_add(gopt_region *r, gopt_node *n, const gopt_region_limits *limits)
+{
+    const gopt_node *sink = r->n ? r->node[0] : n;
+    gopt_expr x;
+    bool floats;
+    if (r->n == GOPT_REGION_NODES || n->graph != sink->graph || !expression(n, &x, &r->arena) ||
+        !gopt_rewrite_same_shape(&n->out[0]->fact, &sink->out[0]->fact))
+        return false;
+    int ops = count_ops(&x, &floats);
+    /* Kernels for float32 are much faster than those for all types: a node that they can do must not become part of a
+     * group that they cannot. */
+    bool quick = floats && n->out[0]->fact.dtype == GOPT_DTYPE_F32;
+    bool fits = limits->float_only ? floats : !quick;
+    if (!fits || r->ops + ops > limits->ops ||
+        inputs_with(r, n, limits->root) > GOPT_MIN(limits->inputs, GOPT_REGION_INPUTS))
+        return false;
+    add(r, n, &x, ops, limits->root);
+    return true;
+}
+
+/* The producer, latest in order, of a value that the region reads, below `limit`; NULL when there is none. Later ones
+ * have been decided, so that all readers of this one are known to be inside or outside. */
+static gopt_node *next_candidate(const gopt_region *r, int limit)
+{
+    gopt_node *best = NULL;
+    for (int i = 0; i < r->n_in; i++) {
+        gopt_node *p = r->in[i]->producer;
+        if (p && p->graph == r->node[0]->graph && p->index < limit && (!best || p->index > best->index))
+            best = p;
+    }
+    return best;
+}
+
+gopt_status gopt_region_grow(gopt_region *r, gopt_node *m, const gopt_region_limits *limits, gopt_err *e)
+{
+    if (try_add(r, m, limits)) {
+        gopt_node *p;
+        for (int limit = m->index; (p = next_candidate(r, limit)); limit = p->index)
+            if (only_read_inside(r, p->out[0]) && p->out[0] != limits->root)
+                try_add(r, p, limits);
+    }
+    return r->arena.failed ? gopt_oom(e) : GOPT_OK;
+}
+
+bool gopt_region_keep_root(gopt_region *r, const gopt_value *root)
+{
+    bool keep[GOPT_REGION_NODES] = {0};
+    gopt_region old = *r;
+    for (int i = r->n - 1; i >= 0; i--)
+        for (int k = 0; k < r->node[i]->n_in; k++) {
+            const gopt_value *v = r->node[i]->in[k];
+            int from = v && v->producer ? find_node(r, v->producer) : -1;
+            keep[i] |= v == root || (from >= 0 && keep[from]);
+        }
+    r->n = r->n_in = r->ops = 0;
+    for (int i = 0; i < old.n; i++) {
+        bool floats;
+        if (keep[i])
+            add(r, old.node[i], &old.expr[i], count_ops(&old.expr[i], &floats), root);
+    }
+    return r->n > 0 && only_read_inside(r, root);
+}
+
+/* ---- the expression ---- */
+
+/* The instruction that operand v of a node is; value[i] is that of node i. */
+static int operand(const gopt_region *r, gopt_expr *x, const gopt_value *v, const int *value, int base,
+                   const gopt_value *root, int acc)
+{
+    double scalar;
+    if (!v)
+        return -1;
+    if (v == root)
+        return acc;
+    int from = v->producer ? find_node(r, v->producer) : -1;
+    if (from >= 0)
+        return value[from];
+    if (gopt_value_scalar(v, &scalar)) {
+        gopt_expr_class class = gopt_dtype_class(v->fact.dtype);
+        return class == GOPT_CLASS_FLOAT ? gopt_expr_float(x, scalar)
+                                         : gopt_expr_int(x, class, gopt_tensor_get_int(v->fact.constant, 0));
+    }
+    return gopt_expr_load(x, base + find_input(r, v), v->fact.dtype);
+}
+
+int gopt_region_build(const gopt_region *r, gopt_expr *x, int base, const gopt_value *root, int acc)
+{
+    int value[GOPT_REGION_NODES], load[GOPT_REGION_NODES];
+    for (int i = r->n - 1; i >= 0; i--) {
+        const gopt_node *n = r->node[i];
+        int used = gopt_expr_loads(&r->expr[i]);
+        for (int k = 0; k < used; k++)
+            load[k] = operand(r, x, n->in[k], value, base, root, acc);
+        value[i] = gopt_expr_splice(x, &r->expr[i], load, used, -1);
+        if (value[i] < 0)
+            return -1;
+    }
+    x->result = value[0];
+    return gopt_expr_dtype(x) == r->node[0]->out[0]->fact.dtype ? value[0] : -1;
+}
+
+void gopt_region_fini(gopt_region *r)
+{
+    gopt_arena_fini(&r->arena);
+    r->n = 0;
+}
