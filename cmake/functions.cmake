@@ -53,6 +53,18 @@ function(gopt_add_simd_objects objects)
     set(${objects} ${made} PARENT_SCOPE)
 endfunction()
 
+# The text of a file as gopt_text_<name>, an array that ends with a zero byte: what generated code starts with.
+function(gopt_embed made name file)
+    set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} bytes HEX)
+    string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+    set(text ${CMAKE_BINARY_DIR}/generated/text/${name}.c)
+    file(CONFIGURE OUTPUT ${text} CONTENT "extern const unsigned char gopt_text_${name}[];
+const unsigned char gopt_text_${name}[] = {${bytes}0};
+")
+    set(${made} ${${made}} ${text} PARENT_SCOPE)
+endfunction()
+
 # libgopt: static for the programs, shared for deployments, from the same objects.
 function(gopt_add_kernels)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/*.c)
@@ -63,6 +75,9 @@ function(gopt_add_kernels)
     endif()
     set_source_files_properties(${references} PROPERTIES COMPILE_OPTIONS "-O3;-fno-math-errno")
     gopt_add_simd_objects(simd)
+    foreach(name vector vmath)
+        gopt_embed(sources ${name} ${CMAKE_SOURCE_DIR}/kernels/cpu/simd/${name}.h)
+    endforeach()
     add_library(libgopt-objects OBJECT ${sources})
     target_compile_options(libgopt-objects PRIVATE -fvisibility=hidden)
     target_include_directories(libgopt-objects PRIVATE ${CMAKE_BINARY_DIR}/generated/version)
