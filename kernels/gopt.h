@@ -112,6 +112,15 @@ GOPT_API gopt_status gopt_session_run(gopt_session *s, gopt_err *e);
 /* Valid until the next run or the session's end; NULL before the first run. */
 GOPT_API const gopt_tensor *gopt_session_output(const gopt_session *s, int output);
 
+/* What happened since the model was opened; callable at any time, also while sessions run. */
+typedef struct gopt_usage {
+    uint64_t runs;      /* that succeeded, over all sessions */
+    uint64_t fallbacks; /* of them, served by the fallback because the chosen bundle could not be opened */
+    uint64_t refused;   /* inputs whose type or shape the model does not take */
+    const char *notice; /* why the fallback serves; NULL: the chosen one does. Owned by the model */
+} gopt_usage;
+GOPT_API void gopt_model_usage(const gopt_model *m, gopt_usage *out);
+
 GOPT_API const char *gopt_status_text(gopt_status s);
 GOPT_API const char *gopt_version(void);
 

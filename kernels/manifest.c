@@ -229,3 +229,11 @@ void gopt_manifest_free(gopt_manifest *m)
     gopt_arena_fini(&m->arena);
     gopt_free(m);
 }
+
+const char *gopt_manifest_path(char *buf, size_t size, const char *manifest, const char *named)
+{
+    const char *slash = strrchr(manifest, '/');
+    int folder = named[0] == '/' || !slash ? 0 : (int)(slash + 1 - manifest);
+    snprintf(buf, size, "%.*s%s", folder, manifest, named);
+    return buf;
+}

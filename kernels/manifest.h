@@ -1,5 +1,5 @@
-/* manifest.h: the decision as YAML: what a deployment runs and what it was promised. Deterministic text: same decision, same
- * bytes. Read all or nothing, errors with line numbers; the last line is a hash over all lines before it. */
+/* manifest.h: the decision as YAML: what a deployment runs and what it was promised. Deterministic text: same decision,
+ * same bytes. Read all or nothing, errors with line numbers; the last line is a hash over all lines before it. */
 #ifndef GOPT_MANIFEST_H
 #define GOPT_MANIFEST_H
 
@@ -57,7 +57,9 @@ typedef struct gopt_manifest {
 } gopt_manifest;
 
 gopt_status gopt_manifest_write(const gopt_manifest *m, const char *path, gopt_err *e); /* atomically */
-gopt_status gopt_manifest_read(gopt_manifest **out, const char *path, gopt_err *e);     /* EINPUT: "PATH: line 7: ..." */
+gopt_status gopt_manifest_read(gopt_manifest **out, const char *path, gopt_err *e); /* EINPUT: "PATH: line 7: ..." */
 void gopt_manifest_free(gopt_manifest *m);
+/* Where a file is that a manifest names: relative to the manifest's own folder, unless absolute. Into buf, returned. */
+const char *gopt_manifest_path(char *buf, size_t size, const char *manifest, const char *named);
 
 #endif

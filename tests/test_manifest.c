@@ -333,6 +333,16 @@ static void a_missing_file_is_named(void **state)
     assert_non_null(strstr(e.msg, "absent.yaml"));
 }
 
+static void paths_are_relative_to_the_manifest(void **state)
+{
+    char buf[64];
+    (void)state;
+    assert_string_equal(gopt_manifest_path(buf, sizeof buf, "out/manifest.yaml", "bundles/x"), "out/bundles/x");
+    assert_string_equal(gopt_manifest_path(buf, sizeof buf, "/m.yaml", "x"), "/x");
+    assert_string_equal(gopt_manifest_path(buf, sizeof buf, "m.yaml", "x"), "x");
+    assert_string_equal(gopt_manifest_path(buf, sizeof buf, "out/m.yaml", "/x"), "/x");
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, test_dir_setup, test_dir_teardown)
 int main(void)
 {
@@ -347,6 +357,7 @@ int main(void)
         T(any_damage_is_refused),
         T(survives_every_oom),
         T(a_missing_file_is_named),
+        T(paths_are_relative_to_the_manifest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
