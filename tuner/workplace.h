@@ -1,0 +1,20 @@
+/* workplace.h: where a command compiles: the shared cache, and a scratch folder of its own that is gone afterwards,
+ * also when a process that worked in it was killed. Ctrl-C ends a command between two pieces of work. */
+#ifndef GOPT_WORKPLACE_H
+#define GOPT_WORKPLACE_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+typedef struct gopt_workplace {
+    char cache[512], scratch[600];
+} gopt_workplace;
+
+void gopt_workplace_open(gopt_workplace *w); /* makes nothing; catches SIGINT, a second one ends the process */
+void gopt_workplace_close(gopt_workplace *w);
+bool gopt_workplace_interrupted(void);
+/* GOPT_EINTR when it was interrupted. */
+gopt_status gopt_workplace_check(gopt_err *e);
+
+#endif
