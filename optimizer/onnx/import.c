@@ -1,0 +1,158 @@
+/* import.c: a model file becomes a graph. */
+#include "import.h"
+
+#include <string.h>
+
+#include "onnx/importer.h"
+#include "onnx/wire.h"
+
+/* ---- the file as a whole ---- */
+
+static gopt_status check_versions(const gopt_onnx_importer *x, gopt_err *e)
+{
+    const Onnx__ModelProto *m = x->model;
+    int64_t opset = gopt_onnx_version(&x->frame, "");
+    if (!m->graph)
+        return gopt_fail(e, GOPT_EINPUT, "no graph in it: not an ONNX model");
+    if (m->ir_version < 1)
+        return gopt_fail(e, GOPT_EINPUT, "IR version %lld", (long long)m->ir_version);
+    if (m->ir_version > GOPT_ONNX_IR_MAX)
+        return gopt_fail(e, GOPT_EUNSUP, "IR version %lld, at most %d is supported", (long long)m->ir_version,
+                         GOPT_ONNX_IR_MAX);
+    if (m->n_opset_import == 0)
+        return gopt_fail(e, GOPT_EINPUT, "no opset_import");
+    for (size_t i = 0; i < m->n_opset_import; i++) {
+        const char *domain = gopt_onnx_domain(m->opset_import[i]->domain);
+        if (m->opset_import[i]->version < 1)
+            return gopt_fail(e, GOPT_EINPUT, "opset %lld of domain %.60s", (long long)m->opset_import[i]->version,
+                             *domain ? domain : "ai.onnx");
+    }
+    if (opset > GOPT_ONNX_OPSET_MAX)
+        return gopt_fail(e, GOPT_EUNSUP, "opset %lld, at most %d is supported", (long long)opset, GOPT_ONNX_OPSET_MAX);
+    return GOPT_OK;
+}
+
+static gopt_status open_model(gopt_onnx_importer *x, const char *path, gopt_err *e)
+{
+    ProtobufCMessage *m = NULL;
+    GOPT_TRY(gopt_file_map(&x->file, path, e));
+    gopt_status s = gopt_wire_unpack(&m, &onnx__model_proto__descriptor, &x->file, &x->scratch, e);
+    if (s)
+        return gopt_within(e, s, "%s", path);
+    x->model = (Onnx__ModelProto *)m;
+    x->frame = (gopt_onnx_frame){.prefix = "", .opset = x->model->opset_import, .n_opset = x->model->n_opset_import};
+    s = check_versions(x, e);
+    return s ? gopt_within(e, s, "%s", path) : GOPT_OK;
+}
+
+/* From here on the family owns what is mapped. */
+static gopt_status give_backing(gopt_onnx_importer *x, const char *path, gopt_err *e)
+{
+    gopt_family *f = x->family;
+    gopt_onnx_backing *b = GOPT_NEW(&f->arena, gopt_onnx_backing, 1);
+    if (!b)
+        return gopt_oom(e);
+    f->backing = b;
+    f->backing_free = gopt_onnx_backing_fini;
+    x->file_given = true;
+    GOPT_TRY(gopt_onnx_backing_add(b, x->file, &f->arena, e));
+    x->folder = (gopt_onnx_folder){.model = path, .backing = b, .arena = &f->arena};
+    x->source = (gopt_onnx_source){.file = &x->file, .folder = &x->folder, .arena = &f->arena};
+    return GOPT_OK;
+}
+
+/* ---- the graph ---- */
+
+static gopt_status contradiction(const gopt_graph *g, const gopt_value *v, const gopt_fact *declared, gopt_err *e)
+{
+    char have[32], want[32];
+    const gopt_fact *real = &v->fact;
+    if (declared->dtype != GOPT_DTYPE_NONE && real->dtype != GOPT_DTYPE_NONE && real->dtype != declared->dtype)
+        return gopt_fail(e, GOPT_EINPUT, "declared as %s, but it is %s", gopt_dtype_name(declared->dtype),
+                         gopt_dtype_name(real->dtype));
+    if (declared->rank >= 0 && real->rank >= 0 && real->rank != declared->rank)
+        return gopt_fail(e, GOPT_EINPUT, "declared with %d dimensions, but it has %d", declared->rank, real->rank);
+    for (int i = 0; i < declared->rank && i < real->rank; i++)
+        if (gopt_dim_is_const(declared->dim[i]) && gopt_dim_is_const(real->dim[i]) &&
+            !gopt_dim_equal(declared->dim[i], real->dim[i]))
+            return gopt_fail(e, GOPT_EINPUT, "dimension %d is declared as %s, but it is %s", i,
+                             gopt_dim_print(g->family->dims, declared->dim[i], want, sizeof want),
+                             gopt_dim_print(g->family->dims, real->dim[i], have, sizeof have));
+    return GOPT_OK;
+}
+
+/* An output that is declared as what it cannot be: the file contradicts itself. */
+static gopt_status check_outputs(const gopt_onnx_importer *x, const gopt_graph *g, gopt_err *e)
+{
+    gopt_fact declared;
+    for (int i = 0; i < g->n_outputs; i++) {
+        if (gopt_onnx_body_fact(x->model->graph->output[i], &declared, NULL))
+            continue;
+        gopt_status s = contradiction(g, g->outputs[i], &declared, e);
+        if (s)
+            return gopt_within(e, s, "output %.100s", g->outputs[i]->name);
+    }
+    return GOPT_OK;
+}
+
+static gopt_status build(gopt_onnx_importer *x, gopt_graph *g, gopt_err *e)
+{
+    GOPT_TRY(gopt_onnx_survey(x, e));
+    GOPT_TRY(gopt_onnx_main_graph(x, g, e));
+    GOPT_TRY(gopt_graph_sort(g, e));
+    GOPT_TRY(gopt_graph_infer(g, e));
+    GOPT_TRY(check_outputs(x, g, e));
+    return gopt_graph_unique_names(g, e);
+}
+
+static void describe(const gopt_onnx_importer *x, gopt_model_info *info)
+{
+    const char *producer = x->model->producer_name;
+    *info = (gopt_model_info){.ir_version = x->model->ir_version,
+                              .opset = gopt_onnx_version(&x->frame, ""),
+                              .nodes = (int)x->n_file_nodes,
+                              .parameters_bytes = x->parameter_bytes};
+    strncat(info->producer, producer ? producer : "", sizeof info->producer - 1);
+    gopt_onnx_sha256(&x->file, info->sha256);
+}
+
+static void fini(gopt_onnx_importer *x)
+{
+    if (!x->file_given)
+        gopt_file_unmap(&x->file);
+    gopt_name_map_fini(&x->function_of);
+    gopt_name_map_fini(&x->file_nodes);
+    gopt_name_map_fini(&x->symbols);
+    gopt_name_map_fini(&x->nodes);
+    gopt_name_map_fini(&x->values);
+    gopt_arena_fini(&x->scratch);
+}
+
+static gopt_status import(gopt_onnx_importer *x, gopt_graph **g, const char *path, gopt_err *e)
+{
+    GOPT_TRY(open_model(x, path, e));
+    GOPT_TRY(gopt_graph_new(g, e));
+    x->family = (*g)->family;
+    gopt_status s = give_backing(x, path, e);
+    if (!s)
+        s = build(x, *g, e);
+    return s ? gopt_within(e, s, "%s", path) : GOPT_OK;
+}
+
+gopt_status gopt_model_import(gopt_graph **out, const char *path, gopt_model_info *info, gopt_err *e)
+{
+    gopt_onnx_importer x = {0};
+    gopt_graph *g = NULL;
+    *out = NULL;
+    gopt_status s = import(&x, &g, path, e);
+    if (!s && info)
+        describe(&x, info);
+    fini(&x);
+    if (s) {
+        gopt_graph_free(g);
+        gopt_onnx_printable(e);
+        return s;
+    }
+    *out = g;
+    return GOPT_OK;
+}
