@@ -3,64 +3,33 @@
 #include <string.h>
 
 #include "cpu/group.h"
+#include "cpu/walk.h"
 
-enum { TILE = 128, MAX_IN = 8, MAX_OPS = 40 };
-
-typedef struct operand {
-    int index;
-    gopt_dtype dtype;
-    int64_t stride[GOPT_RANK_MAX]; /* over the output's dimensions, 0 where broadcast */
-} operand;
+enum { TILE = 128, MAX_OPS = 40 };
 
 typedef struct spec {
-    gopt_expr expr; /* in at[] */
+    gopt_expr expr; /* in at[]; loads are numbered as the walk's operands */
     gopt_instr at[MAX_OPS];
-    int rank, n_in;
-    int64_t dim[GOPT_RANK_MAX], count;
-    operand in[MAX_IN];
-    gopt_dtype out;
+    gopt_walk walk;
+    gopt_dtype in[GOPT_WALK_IN], out;
+    int64_t count;
 } spec;
 
-/* Loads of the expression become dense numbers; false when there are too many or an operand does not broadcast. */
+/* Loads of the expression become dense numbers; false when there are too many. */
 static bool number_loads(spec *s, const gopt_group *g, const bool *live)
 {
+    int operand[GOPT_WALK_IN], n = 0;
     for (int k = 0; k < s->expr.n; k++) {
         gopt_instr *in = &s->expr.at[k];
         if (!live[k] || in->code != GOPT_EXPR_LOAD)
             continue;
-        const gopt_operand *o = &g->in[in->i];
-        if (s->n_in == MAX_IN || o->packed || o->rank > s->rank || gopt_dtype_bits(o->dtype) < 8)
+        if (n == GOPT_WALK_IN || gopt_dtype_bits(g->in[in->i].dtype) < 8)
             return false;
-        operand *p = &s->in[s->n_in];
-        *p = (operand){.index = (int)in->i, .dtype = o->dtype};
-        int64_t step = 1;
-        for (int i = o->rank - 1, d = s->rank - 1; i >= 0; step *= o->dim[i], i--, d--) {
-            if (o->dim[i] != 1 && o->dim[i] != s->dim[d])
-                return false;
-            p->stride[d] = o->dim[i] == 1 ? 0 : step;
-        }
-        in->i = s->n_in++;
+        operand[n] = (int)in->i;
+        s->in[n] = g->in[in->i].dtype;
+        in->i = n++;
     }
-    return true;
-}
-
-static void merge(spec *s)
-{
-    int n = 0;
-    for (int d = 0; d < s->rank; d++) {
-        bool joins = n > 0;
-        if (s->dim[d] == 1)
-            continue;
-        for (int k = 0; joins && k < s->n_in; k++)
-            joins = s->in[k].stride[n - 1] == s->in[k].stride[d] * s->dim[d];
-        int at = joins ? n - 1 : n++;
-        s->dim[at] = joins ? s->dim[at] * s->dim[d] : s->dim[d];
-        for (int k = 0; k < s->n_in; k++)
-            s->in[k].stride[at] = s->in[k].stride[d];
-    }
-    if (n == 0)
-        s->dim[n++] = 1;
-    s->rank = n;
+    return gopt_walk_of(&s->walk, g, operand, n);
 }
 
 static bool build(spec *s, const gopt_group *g)
@@ -73,15 +42,11 @@ static bool build(spec *s, const gopt_group *g)
         s->expr = x;
         s->expr.at = s->at;
         s->expr.arena = NULL;
-        s->rank = g->out[0].rank;
-        memcpy(s->dim, g->out[0].dim, sizeof s->dim);
         s->count = gopt_operand_count(&g->out[0]);
         s->out = g->out[0].dtype;
         gopt_expr_live(&x, live);
         ok = gopt_dtype_bits(s->out) >= 8 && gopt_expr_dtype(&x) == s->out && number_loads(s, g, live);
     }
-    if (ok)
-        merge(s);
     gopt_arena_fini(&a);
     return ok;
 }
@@ -126,17 +91,16 @@ static void load(gopt_dtype d, const void *src, int64_t at, int64_t n, gopt_scal
         gopt_dtype_load_int(d, src, at, n, &dst->i);
 }
 
-/* The elements of an operand for outputs [first, first + n). */
-static void gather(const spec *s, const operand *o, const void *src, int64_t first, int64_t n, gopt_scalar *dst)
+/* The elements of operand k for outputs [first, first + n). */
+static void gather(const spec *s, int k, const void *src, int64_t first, int64_t n, gopt_scalar *dst)
 {
-    int last = s->rank - 1;
-    int64_t cols = s->dim[last], row = first / cols, col = first % cols;
+    const gopt_walk *w = &s->walk;
+    int64_t cols = w->dim[w->rank - 1], row = first / cols, col = first % cols;
+    bool moves = w->stride[k][w->rank - 1];
     while (n > 0) {
-        int64_t at = col * o->stride[last], rest = row++, m = GOPT_MIN(n, cols - col);
-        for (int d = last - 1; d >= 0; rest /= s->dim[d], d--)
-            at += rest % s->dim[d] * o->stride[d];
-        load(o->dtype, src, at, o->stride[last] ? m : 1, dst);
-        for (int64_t i = 1; !o->stride[last] && i < m; i++)
+        int64_t at = gopt_walk_row(w, k, row++) + (moves ? col : 0), m = GOPT_MIN(n, cols - col);
+        load(s->in[k], src, at, moves ? m : 1, dst);
+        for (int64_t i = 1; !moves && i < m; i++)
             dst[i] = dst[0];
         dst += m;
         n -= m;
@@ -147,13 +111,13 @@ static void gather(const spec *s, const operand *o, const void *src, int64_t fir
 static void run(const gopt_task *t)
 {
     const spec *s = t->spec;
-    gopt_scalar loads[MAX_IN * TILE], tmp[MAX_OPS * TILE];
+    gopt_scalar loads[GOPT_WALK_IN * TILE], tmp[MAX_OPS * TILE];
     int64_t lo, hi;
     gopt_share(s->count, TILE, t->part, t->parts, &lo, &hi);
     for (; lo < hi; lo += TILE) {
         int64_t n = GOPT_MIN(TILE, hi - lo);
-        for (int k = 0; k < s->n_in; k++)
-            gather(s, &s->in[k], t->in[s->in[k].index], lo, n, loads + k * n);
+        for (int k = 0; k < s->walk.n_in; k++)
+            gather(s, k, t->in[s->walk.operand[k]], lo, n, loads + k * n);
         gopt_expr x = s->expr;
         x.at = (gopt_instr *)s->at; /* the spec may have been moved since */
         const gopt_scalar *v = gopt_expr_eval_tile(&x, loads, NULL, tmp, (int)n);

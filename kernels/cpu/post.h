@@ -4,9 +4,7 @@
 #define GOPT_CPU_POST_H
 
 #include "cpu/simd.h"
-#include "kernel.h"
-
-enum { GOPT_POST_IN = 12, GOPT_POST_RANK = 8 };
+#include "cpu/walk.h"
 
 typedef enum gopt_post_kind {
     GOPT_POST_DENSE,  /* the output's shape */
@@ -14,20 +12,13 @@ typedef enum gopt_post_kind {
     GOPT_POST_STRIDED
 } gopt_post_kind;
 
-typedef struct gopt_post_in {
-    int operand;
-    gopt_post_kind kind;
-    bool is_bool;
-    int64_t stride[GOPT_POST_RANK];
-} gopt_post_in;
-
 typedef struct gopt_post {
     const gopt_simd *simd;
     bool active; /* false: nothing to compute */
     gopt_tile tile;
-    int rank; /* of the output, dimensions merged where every operand allows it */
-    int64_t dim[GOPT_POST_RANK];
-    gopt_post_in in[GOPT_POST_IN];
+    gopt_walk walk; /* its operands are the tile program's */
+    gopt_post_kind kind[GOPT_WALK_IN];
+    bool is_bool[GOPT_WALK_IN];
 } gopt_post;
 
 /* Whether tiles can compute x over the group's operands into out[0], which must be float32. NULL is fine. */

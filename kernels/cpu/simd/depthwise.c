@@ -46,8 +46,8 @@ static inline __attribute__((always_inline)) void collect_few(const gopt_taps *t
 {
     vf acc = v_splat(t->begin);
     for (int64_t k = 0; k < t->n; k++)
-        acc = step(acc, t->weight ? v_splat(t->weight[k]) : v_splat(1), v_load_part(t->src + t->offset[k], n, 0));
-    v_store_part(dst, acc, n);
+        acc = step(acc, t->weight ? v_splat(t->weight[k]) : v_splat(1), v_load_part(t->src + t->offset[k], (int)n, 0));
+    v_store_part(dst, acc, (int)n);
 }
 
 /* The last vector may overlap the one before it. */

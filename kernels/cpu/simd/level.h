@@ -14,17 +14,4 @@
 
 #include "cpu/simd/vector.h"
 
-/* The first n < GOPT_VW elements at p, the rest `fill`. */
-static inline vf v_load_part(const float *p, int64_t n, float fill)
-{
-    vf v = v_splat(fill);
-    memcpy(&v, p, (size_t)n * sizeof *p);
-    return v;
-}
-
-static inline void v_store_part(float *p, vf v, int64_t n)
-{
-    memcpy(p, &v, (size_t)n * sizeof *p);
-}
-
 #endif

@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) float row(gopt_reduction kind, cons
     for (; i + GOPT_VW <= n; i += GOPT_VW)
         s0 = combine(kind, s0, v_load(x + i), d);
     if (i < n) /* what fills up must not count */
-        s1 = combine(kind, s1, v_load_part(x + i, n - i, kind == GOPT_REDUCE_EXP ? -INFINITY : start(kind)), d);
+        s1 = combine(kind, s1, v_load_part(x + i, (int)(n - i), kind == GOPT_REDUCE_EXP ? -INFINITY : start(kind)), d);
     s0 = merge(kind, merge(kind, s0, s1), merge(kind, s2, s3));
     float lane[GOPT_VW];
     v_store(lane, s0);
@@ -90,8 +90,9 @@ static inline __attribute__((always_inline)) void into(gopt_reduction kind, floa
         v_store(acc + i, combine(kind, v_load(acc + i), v_load(x + i), shift ? v_load(shift + i) : (vf){0}));
     if (i == n)
         return;
-    vf d = shift ? v_load_part(shift + i, n - i, 0) : (vf){0};
-    v_store_part(acc + i, combine(kind, v_load_part(acc + i, n - i, 0), v_load_part(x + i, n - i, 0), d), n - i);
+    vf d = shift ? v_load_part(shift + i, (int)(n - i), 0) : (vf){0};
+    v_store_part(acc + i, combine(kind, v_load_part(acc + i, (int)(n - i), 0), v_load_part(x + i, (int)(n - i), 0), d),
+                 (int)(n - i));
 }
 
 void GOPT_LEVEL(gopt_reduce_into)(gopt_reduction kind, float *acc, const float *x, int64_t n, const float *shift)
@@ -184,8 +185,8 @@ static float exp_row(float *y, const float *x, int64_t n, float shift)
         s += e;
     }
     if (i < n) {
-        vf e = v_exp(v_load_part(x + i, n - i, -INFINITY) - shift);
-        v_store_part(y + i, e, n - i);
+        vf e = v_exp(v_load_part(x + i, (int)(n - i), -INFINITY) - shift);
+        v_store_part(y + i, e, (int)(n - i));
         s += e;
     }
     return v_sum(s);
@@ -210,17 +211,17 @@ static inline void softmax_columns(float *y, const float *x, int64_t n, int64_t 
     bool whole = cols == GOPT_VW;
     vf most = v_splat(-INFINITY), sum = {0};
     for (int64_t i = 0; i < n; i++)
-        most = v_max(most, whole ? v_load(x + i * step) : v_load_part(x + i * step, cols, 0));
+        most = v_max(most, whole ? v_load(x + i * step) : v_load_part(x + i * step, (int)cols, 0));
     for (int64_t i = 0; i < n; i++) {
-        vf v = (whole ? v_load(x + i * step) : v_load_part(x + i * step, cols, 0)) - most, e = v_exp(v);
+        vf v = (whole ? v_load(x + i * step) : v_load_part(x + i * step, (int)cols, 0)) - most, e = v_exp(v);
         sum += e;
-        whole ? v_store(y + i * step, log ? v : e) : v_store_part(y + i * step, log ? v : e, cols);
+        whole ? v_store(y + i * step, log ? v : e) : v_store_part(y + i * step, log ? v : e, (int)cols);
     }
     vf scale = log ? v_splat(1) : 1.0f / sum, shift = log ? -v_log(sum) : (vf){0};
     for (int64_t i = 0; i < n; i++) {
-        vf v = whole ? v_load(y + i * step) : v_load_part(y + i * step, cols, 0);
+        vf v = whole ? v_load(y + i * step) : v_load_part(y + i * step, (int)cols, 0);
         v = log ? v + shift : v * scale;
-        whole ? v_store(y + i * step, v) : v_store_part(y + i * step, v, cols);
+        whole ? v_store(y + i * step, v) : v_store_part(y + i * step, v, (int)cols);
     }
 }
 

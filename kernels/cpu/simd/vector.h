@@ -38,6 +38,32 @@ static inline __attribute__((always_inline)) vi vi_splat(int x)
     return x - (vi){0};
 }
 
+/* The first n <= GOPT_VW elements at p, the rest `fill`. */
+static inline __attribute__((unused)) vf v_load_part(const float *p, int n, float fill)
+{
+    float v[GOPT_VW];
+    for (int i = 0; i < GOPT_VW; i++)
+        v[i] = i < n ? p[i] : fill;
+    return v_load(v);
+}
+
+static inline __attribute__((unused)) void v_store_part(float *p, vf v, int n)
+{
+    float s[GOPT_VW];
+    v_store(s, v);
+    for (int i = 0; i < n; i++)
+        p[i] = s[i];
+}
+
+/* n <= GOPT_VW bools as masks. */
+static inline __attribute__((unused)) vi v_mask(const unsigned char *p, int n)
+{
+    vi m = {0};
+    for (int i = 0; i < n; i++)
+        m[i] = p[i] ? -1 : 0;
+    return m;
+}
+
 /* m has all bits of an element set or none. */
 static inline __attribute__((always_inline)) vf v_select(vi m, vf a, vf b)
 {
