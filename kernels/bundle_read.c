@@ -57,7 +57,16 @@ static const char *get_text(reader *r, const cJSON *o, const char *name)
 {
     const cJSON *s = item(r, o, name);
     r->bad = r->bad || !cJSON_IsString(s);
-    return r->bad ? "" : gopt_arena_str(arena(r), s->valuestring);
+    const char *copy = r->bad ? NULL : gopt_arena_str(arena(r), s->valuestring);
+    return copy ? copy : "";
+}
+
+/* Nothing was missing or malformed so far, and memory was there. */
+static gopt_status sound(reader *r, gopt_err *e)
+{
+    if (arena(r)->failed)
+        return gopt_oom(e);
+    return r->bad ? gopt_fail(e, GOPT_EINPUT, "malformed bundle") : GOPT_OK;
 }
 
 /* Elements of an array, at most max. */
@@ -200,8 +209,7 @@ static gopt_status read_group(reader *r, const cJSON *o, const gopt_plan *p, gop
     const char *domain = get_text(r, o, "domain"), *name = get_text(r, o, "op");
     s->in = get_indices(r, o, "in", p->n_values - 1, &g->n_in);
     s->out = get_indices(r, o, "out", p->n_values - 1, &g->n_out);
-    if (r->bad || arena(r)->failed)
-        return GOPT_OK;
+    GOPT_TRY(sound(r, e));
     if (!(g->op = gopt_op_find(domain, name)))
         return gopt_fail(e, GOPT_EUNSUP, "step %s: operator %s is unknown to this version", s->name, name);
     g->n_anchor = (int)get_int(r, o, "anchor", 0, g->n_in);
@@ -226,6 +234,7 @@ static gopt_status read_kernel(reader *r, const cJSON *o, gopt_step *s, gopt_err
         return GOPT_OK;
     const char *name = get_text(r, o, "kernel");
     int64_t revision = get_int(r, o, "revision", 0, INT32_MAX), n;
+    GOPT_TRY(sound(r, e));
     int k = gopt_kernel_find(name);
     if (k < 0 || gopt_kernels[k]->revision != revision)
         return gopt_fail(e, GOPT_EUNSUP, "step %s: kernel %s revision %lld is not that of this version; compile again",
@@ -313,9 +322,9 @@ static gopt_status read_plan(reader *r, const cJSON *o, gopt_plan *p, gopt_err *
             break;
         GOPT_TRY(read_step(r, one, p, &p->steps[p->n_steps++], e));
     }
-    if (arena(r)->failed)
-        return gopt_oom(e);
-    return r->bad ? gopt_fail(e, GOPT_EINPUT, "malformed bundle") : GOPT_OK;
+    for (int i = 0; i < p->n_inputs + p->n_outputs && p->inputs && p->outputs; i++)
+        r->bad = r->bad || (i < p->n_inputs ? p->inputs[i] : p->outputs[i - p->n_inputs]) < 0;
+    return sound(r, e);
 }
 
 static void read_code(reader *r, const cJSON *root)
@@ -363,9 +372,7 @@ static gopt_status read_json(reader *r, const cJSON *root, gopt_err *e)
     read_code(r, root);
     GOPT_TRY(read_plan(r, root, r->plan, e));
     read_ports(r, root);
-    if (arena(r)->failed)
-        return gopt_oom(e);
-    return r->bad ? gopt_fail(e, GOPT_EINPUT, "malformed bundle") : GOPT_OK;
+    return sound(r, e);
 }
 
 static gopt_status check_header(const gopt_mapping *m, gopt_bundle_header *h, gopt_err *e)
