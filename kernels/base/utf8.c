@@ -45,3 +45,11 @@ char *gopt_utf8_clean(char *s)
     }
     return s;
 }
+
+void gopt_utf8_put(gopt_text *t, const char *s)
+{
+    size_t begin = t->n;
+    gopt_text_put(t, s ? s : "-");
+    if (!t->failed)
+        gopt_utf8_clean(t->s + begin);
+}

@@ -1,0 +1,143 @@
+/* inspect_study.c: a study: its job, how its trials ended, the quickest ones. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "effects.h"
+#include "inspect.h"
+
+enum { SHOWN = 20 }; /* trials, unless all are asked for */
+
+typedef struct row {
+    const gopt_trial *trial;
+    int samples;
+    double median_ns; /* NAN: not timed */
+    gopt_estimate speedup;
+} row;
+
+static void fill_row(row *r, const gopt_study *s, const gopt_trial *t, double *scratch)
+{
+    *r = (row){.trial = t, .speedup = gopt_effects_speedup(s, t->id)};
+    for (int i = 0; i < s->n_samples; i++)
+        if (s->samples[i].trial == t->id)
+            scratch[r->samples++] = s->samples[i].ns;
+    r->median_ns = gopt_median(scratch, r->samples);
+}
+
+/* The quickest first, those that were not timed at the end, by id. */
+static int by_speed(const void *a, const void *b)
+{
+    const row *x = a, *y = b;
+    double p = isfinite(x->speedup.value) ? x->speedup.value : 0, q = isfinite(y->speedup.value) ? y->speedup.value : 0;
+    return p != q ? (p < q) - (p > q) : (x->trial->id > y->trial->id) - (x->trial->id < y->trial->id);
+}
+
+static void put_counts(const gopt_inspection *x, const gopt_study *s)
+{
+    int count[GOPT_TRIAL_STATUS_COUNT] = {0};
+    cJSON *o = x->json ? cJSON_AddObjectToObject(x->json, "statuses") : NULL;
+    for (int i = 0; i < s->n_trials; i++)
+        count[s->trials[i].reply.status]++;
+    gopt_inspect_number(x, "trials", "trials", s->n_trials);
+    for (int k = 0; k < GOPT_TRIAL_STATUS_COUNT; k++) {
+        const char *name = gopt_trial_status_name((gopt_trial_status)k);
+        if (x->text && count[k])
+            gopt_text_add(x->text, "    %s %d\n", name, count[k]);
+        else if (x->json)
+            gopt_json_number(o, name, count[k]);
+    }
+    gopt_inspect_number(x, "samples", "samples", s->n_samples);
+    gopt_inspect_number(x, "noise_floor", "noise floor", gopt_effects_noise_floor(s));
+}
+
+static void put_differences(gopt_text *t, const gopt_config *c)
+{
+    gopt_config plain;
+    gopt_config_default(&plain);
+    for (int i = 0; i < gopt_setting_count(); i++) {
+        if (c->v[i] == plain.v[i])
+            continue;
+        const gopt_setting *s = gopt_setting_at(i);
+        gopt_text_add(t, " %s=", s->name);
+        gopt_knob_print(s->knob, c->v[i], t);
+    }
+}
+
+static void text_row(const gopt_inspection *x, const row *r)
+{
+    char ns[32], speed[48] = "-";
+    const gopt_trial *t = r->trial;
+    if (isfinite(r->speedup.value))
+        snprintf(speed, sizeof speed, "%.3f", r->speedup.value);
+    gopt_text_add(x->text, "  %5d  %-13s %-14s %7d  %9s  %7s ", t->id, gopt_trial_role_name(t->role),
+                  gopt_trial_status_name(t->reply.status), r->samples,
+                  isfinite(r->median_ns) ? gopt_text_ns(ns, r->median_ns) : "-", speed);
+    put_differences(x->text, &t->config);
+    if (t->reply.why) {
+        gopt_text_put(x->text, " ");
+        gopt_utf8_put(x->text, t->reply.why);
+    }
+    gopt_text_put(x->text, "\n");
+}
+
+static void json_row(cJSON *list, const row *r)
+{
+    cJSON *o = cJSON_CreateObject(), *config = cJSON_AddObjectToObject(o, "config"), *s = cJSON_CreateObject();
+    const gopt_trial *t = r->trial;
+    gopt_json_number(o, "id", t->id);
+    gopt_json_text(o, "role", gopt_trial_role_name(t->role));
+    gopt_json_text(o, "status", gopt_trial_status_name(t->reply.status));
+    gopt_json_text(o, "why", t->reply.why);
+    gopt_json_number(o, "samples", r->samples);
+    gopt_json_number(o, "median_ns", r->median_ns);
+    gopt_json_number(s, "value", r->speedup.value);
+    gopt_json_number(s, "lo", r->speedup.lo);
+    gopt_json_number(s, "hi", r->speedup.hi);
+    cJSON_AddItemToObject(o, "speedup", s);
+    for (int i = 0; i < gopt_setting_count(); i++) {
+        gopt_text value = {0};
+        gopt_knob_print(gopt_setting_at(i)->knob, t->config.v[i], &value);
+        gopt_json_text(config, gopt_setting_at(i)->name, gopt_text_str(&value));
+        gopt_text_fini(&value);
+    }
+    cJSON_AddItemToArray(list, o);
+}
+
+static void put_rows(const gopt_inspection *x, const row *rows, int n)
+{
+    int shown = x->verbose || x->json ? n : GOPT_MIN(n, SHOWN);
+    cJSON *list = x->json ? cJSON_AddArrayToObject(x->json, "table") : NULL;
+    if (x->text && n)
+        gopt_text_put(x->text,
+                      "  trial  role          status         samples     median  speedup  unlike the default\n");
+    for (int i = 0; i < shown; i++) {
+        if (x->text)
+            text_row(x, &rows[i]);
+        else
+            json_row(list, &rows[i]);
+    }
+    if (shown < n)
+        gopt_text_add(x->text, "  and %d more; -v shows all\n", n - shown);
+}
+
+gopt_status gopt_inspect_study(const gopt_inspection *x, gopt_err *e)
+{
+    gopt_study *s;
+    GOPT_TRY(gopt_study_read(&s, x->path, e));
+    row *rows = gopt_calloc((size_t)s->n_trials + 1, sizeof *rows);
+    double *scratch = gopt_calloc((size_t)s->n_samples + 1, sizeof *scratch);
+    gopt_status status = rows && scratch ? GOPT_OK : gopt_oom(e);
+    if (!status) {
+        for (int i = 0; i < s->n_trials; i++)
+            fill_row(&rows[i], s, &s->trials[i], scratch);
+        qsort(rows, (size_t)s->n_trials, sizeof *rows, by_speed);
+        put_counts(x, s);
+        put_rows(x, rows, s->n_trials);
+    }
+    gopt_free(rows);
+    gopt_free(scratch);
+    gopt_study_close(s);
+    return status;
+}
