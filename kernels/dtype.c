@@ -84,6 +84,8 @@ bool gopt_dtype_is_signed(gopt_dtype d)
 size_t gopt_dtype_bytes(gopt_dtype d, int64_t count)
 {
     size_t bits = (size_t)gopt_dtype_bits(d), n = (size_t)count;
+    if (d == GOPT_DTYPE_STRING)
+        return n * sizeof(char *);
     if (bits == 0 || bits >= 8)
         return n * (bits / 8);
     size_t per_byte = 8 / bits;

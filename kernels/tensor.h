@@ -15,7 +15,7 @@ bool gopt_dtype_is_signed(gopt_dtype d); /* signed integers */
 /* Number of elements; false on a negative dimension or overflow of int64 or size_t bytes. A scalar has 1. */
 bool gopt_dims_count(const int64_t *dim, int rank, int64_t *count);
 int64_t gopt_tensor_count(const gopt_tensor *t);      /* of a valid tensor */
-size_t gopt_dtype_bytes(gopt_dtype d, int64_t count); /* packed size of count elements */
+size_t gopt_dtype_bytes(gopt_dtype d, int64_t count); /* packed size of count elements; a string is a pointer */
 size_t gopt_tensor_bytes(const gopt_tensor *t);
 void gopt_dims_strides(const int64_t *dim, int rank, int64_t *stride); /* row-major, in elements */
 bool gopt_dims_equal(const gopt_tensor *a, const gopt_tensor *b);      /* same rank and dimensions */

@@ -1,0 +1,23 @@
+/* max.c: Max: of any number of operands. */
+#include "ref/term.h"
+
+#include <limits.h>
+
+static int expr(gopt_expr *x, gopt_attrs attrs, const int *a, int n)
+{
+    (void)attrs;
+    return gopt_term_fold(x, GOPT_EXPR_MAX, a, n, GOPT_TERM_NUMBER);
+}
+
+const gopt_op gopt_op_Max = {
+    .name = "Max",
+    .domain = "",
+    .in_min = 1,
+    .in_max = INT_MAX,
+    .out_min = 1,
+    .out_max = 1,
+    .traits = GOPT_TRAIT_POINTWISE,
+    .infer = gopt_pointwise_infer,
+    .run = gopt_pointwise_run,
+    .expr = expr,
+};

@@ -1,0 +1,24 @@
+/* mean.c: Mean: of any number of operands. */
+#include "ref/term.h"
+
+#include <limits.h>
+
+static int expr(gopt_expr *x, gopt_attrs attrs, const int *a, int n)
+{
+    (void)attrs;
+    int sum = gopt_term_fold(x, GOPT_EXPR_ADD, a, n, GOPT_TERM_FLOAT);
+    return gopt_expr_op2(x, GOPT_EXPR_DIV, sum, gopt_expr_float(x, n));
+}
+
+const gopt_op gopt_op_Mean = {
+    .name = "Mean",
+    .domain = "",
+    .in_min = 1,
+    .in_max = INT_MAX,
+    .out_min = 1,
+    .out_max = 1,
+    .traits = GOPT_TRAIT_POINTWISE,
+    .infer = gopt_pointwise_infer,
+    .run = gopt_pointwise_run,
+    .expr = expr,
+};
