@@ -1,6 +1,7 @@
 /* Every kernel on every problem it fits against the reference: instruction set levels, knob values, numbers of parts,
  * constants packed and not. GOPT_SEED=n repeats other random data. --bench [kernel] prints speeds instead. */
 #include "support/checkern.h"
+#include "support/emitted.h"
 #include "support/problems.h"
 #include "support/test.h"
 
@@ -81,12 +82,82 @@ static void precompiled_kernels_match_the_reference(void **state)
     }
 }
 
+/* One generated kernel on one problem: the i-th of its knob samples. */
+typedef struct generated_case {
+    checkern_case c;
+    int function;
+} generated_case;
+
+/* Sample 0 is the default, sample 2i+1 and 2i+2 have knob i at its ends. */
+static void sample_knobs(const gopt_kernel *k, int sample, int64_t *knob)
+{
+    int n = gopt_kernel_knob_count(k);
+    for (int i = 0; i < n; i++)
+        knob[i] = k->knobs[i].init;
+    sample %= 2 * n + 1;
+    if (sample == 0)
+        return;
+    const gopt_knob *chosen = &k->knobs[(sample - 1) / 2];
+    knob[(sample - 1) / 2] = gopt_knob_value(chosen, sample % 2 ? 0 : gopt_knob_count(chosen) - 1);
+}
+
+enum { CASES_MAX = 1024 };
+
+static int collect_cases(generated_case *cases, problem *p, char (*what)[512], gopt_isa isa, emitted *e)
+{
+    int n = 0, turn = 0;
+    for (int i = 0; problems[i].op; i++)
+        for (int k = 0; gopt_kernels[k]; k++) {
+            if (!gopt_kernels[k]->generated)
+                continue;
+            for (int sample = 0; sample < 2; sample++) { /* the default and one more, another each time */
+                checkern_case c = {.kernel = gopt_kernels[k], .p = &p[i], .what = what[i]};
+                c.target = checkern_target(isa, 2);
+                sample_knobs(c.kernel, sample ? ++turn : 0, c.knob);
+                if (!c.kernel->fits(&p[i].group, c.knob, &c.target))
+                    continue;
+                assert_true(n + 2 <= CASES_MAX);
+                cases[n++] = (generated_case){c, emitted_add(e, c.kernel, &p[i].group, c.knob, &c.target)};
+            }
+        }
+    return n;
+}
+
+static void check_generated(gopt_isa isa, const char *compiler, const char *dir)
+{
+    static generated_case cases[CASES_MAX];
+    static problem p[512];
+    static char what[512][512];
+    emitted e = {0};
+    int n_problems = 0;
+    for (; problems[n_problems].op; n_problems++) {
+        problem_init(&p[n_problems], &problems[n_problems], seed());
+        describe(what[n_problems], sizeof what[0], &problems[n_problems]);
+    }
+    int n = collect_cases(cases, p, what, isa, &e);
+    if (n && emitted_compile(&e, isa, compiler, "-O1", dir))
+        for (int i = 0; i < n; i++) {
+            cases[i].c.generated = emitted_function(&e, cases[i].function);
+            checkern_run(&cases[i].c);
+        }
+    emitted_fini(&e);
+    for (int i = 0; i < n_problems; i++)
+        problem_fini(&p[i]);
+}
+
+static void generated_kernels_match_the_reference(void **state)
+{
+    for (int isa = 0; isa <= (int)gopt_cpu_isa(); isa++)
+        check_generated((gopt_isa)isa, isa % 2 ? "clang" : "gcc", *state);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], "--bench"))
         return checkern_bench(argc > 2 ? argv[2] : "");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(precompiled_kernels_match_the_reference),
+        cmocka_unit_test_setup_teardown(generated_kernels_match_the_reference, test_dir_setup, test_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

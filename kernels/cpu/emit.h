@@ -3,10 +3,31 @@
 #ifndef GOPT_CPU_EMIT_H
 #define GOPT_CPU_EMIT_H
 
-#include "kernel.h"
+#include "cpu/walk.h"
 
 /* Types (that of gopt_task among them) and vector functions: what every generated text begins with. Vectors are as wide
  * as the compiler's target has them: GOPT_VW floats. */
 void gopt_emit_prelude(gopt_text *t);
+
+/* An expression for generated code: a function of vectors, and where its operands come from. */
+typedef struct gopt_emit_expr {
+    const gopt_expr *x;
+    gopt_walk walk; /* over the operands that it loads, in the order of the function's parameters after acc */
+    bool is_bool[GOPT_WALK_IN];
+} gopt_emit_expr;
+
+/* False when x has what generated code does not inline, or operands that do not follow. x must outlive e. */
+bool gopt_emit_expr_of(gopt_emit_expr *e, const gopt_group *g, const gopt_expr *x);
+/* static inline vf NAME(vf acc, vf/vi for every operand) */
+void gopt_emit_expr_function(const gopt_emit_expr *e, const char *name, gopt_text *t);
+/* Declares pointers p<k> to the operands, from task t. */
+void gopt_emit_expr_pointers(const gopt_emit_expr *e, gopt_text *t);
+/* Declares q<k>: where the operands are for output element `at`, a C expression of its flat index; and for those that
+ * stay the same from there on along the innermost dimension, their value s<k>. */
+void gopt_emit_expr_row(const gopt_emit_expr *e, const char *at, const char *indent, gopt_text *t);
+/* "NAME(acc, v_load(q0 + i), s1)": the call for the vector at offset i from there. part: a C expression of how many of
+ * its elements are there, NULL: all. */
+void gopt_emit_expr_call(const gopt_emit_expr *e, const char *name, const char *acc, const char *i, const char *part,
+                         gopt_text *t);
 
 #endif

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cpu/group.h"
-#include "cpu/walk.h"
+#include "cpu/post.h"
 
 enum { TILE = 128, MAX_OPS = 40 };
 
@@ -51,11 +51,21 @@ static bool build(spec *s, const gopt_group *g)
     return ok;
 }
 
+/* pointwise_f32 does it much faster. */
+static bool only_floats(const gopt_group *g)
+{
+    gopt_arena a = {0};
+    gopt_expr x = gopt_expr_new(&a);
+    bool ok = !gopt_group_expr(g, &x, NULL) && gopt_post_fits(g, &x);
+    gopt_arena_fini(&a);
+    return ok;
+}
+
 static bool fits(const gopt_group *g, const int64_t *knob, const gopt_target *t)
 {
     spec s = {0};
     (void)knob, (void)t;
-    return build(&s, g);
+    return build(&s, g) && !only_floats(g);
 }
 
 static double flops(const gopt_group *g)

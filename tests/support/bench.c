@@ -1,6 +1,8 @@
 /* bench.c: how fast kernels are on the bench problems, on one thread. */
 #include "base/clock.h"
+#include "base/file.h"
 #include "support/checkern.h"
+#include "support/emitted.h"
 #include "support/problems.h"
 #include "support/test.h"
 
@@ -36,8 +38,36 @@ static void bench_one(const checkern_case *k)
     checkern_call_fini(&c);
 }
 
+static void bench_generated(checkern_case *k, const char *dir)
+{
+    emitted e = {0};
+    emitted_add(&e, k->kernel, &k->p->group, k->knob, &k->target);
+    if (emitted_compile(&e, k->target.isa, "cc", "-O2", dir)) {
+        k->generated = emitted_function(&e, 0);
+        bench_one(k);
+    }
+    emitted_fini(&e);
+}
+
+static void bench_kernel(const gopt_kernel *kernel, const problem *p, const char *what, const char *dir)
+{
+    checkern_case k = {.kernel = kernel, .p = p, .what = what, .pack = true};
+    gopt_target_host(&k.target, 1);
+    for (int n = 0; n < gopt_kernel_knob_count(kernel); n++)
+        k.knob[n] = kernel->knobs[n].init;
+    if (!kernel->fits(&p->group, k.knob, &k.target))
+        return;
+    if (kernel->generated)
+        bench_generated(&k, dir);
+    else
+        bench_one(&k);
+}
+
 int checkern_bench(const char *filter)
 {
+    char dir[] = "/tmp/gopt-bench-XXXXXX";
+    if (!mkdtemp(dir))
+        return 1;
     for (int i = 0; bench_problems[i].op; i++) {
         const problem_text *t = &bench_problems[i];
         char what[256];
@@ -46,15 +76,11 @@ int checkern_bench(const char *filter)
             continue; /* another family: the reference would take its time */
         problem_init(&p, t, 1);
         snprintf(what, sizeof what, "%s(%s) %s %s", t->op, t->in, t->attrs ? t->attrs : "", t->post ? t->post : "");
-        for (int j = 0; gopt_kernels[j]; j++) {
-            checkern_case k = {.kernel = gopt_kernels[j], .p = &p, .what = what, .pack = true};
-            gopt_target_host(&k.target, 1);
-            for (int n = 0; n < gopt_kernel_knob_count(k.kernel); n++)
-                k.knob[n] = k.kernel->knobs[n].init;
-            if (strstr(k.kernel->name, filter) && !k.kernel->generated && k.kernel->fits(&p.group, k.knob, &k.target))
-                bench_one(&k);
-        }
+        for (int j = 0; gopt_kernels[j]; j++)
+            if (strstr(gopt_kernels[j]->name, filter))
+                bench_kernel(gopt_kernels[j], &p, what, dir);
         problem_fini(&p);
     }
+    gopt_dir_remove(dir, NULL);
     return 0;
 }

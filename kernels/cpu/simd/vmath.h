@@ -67,6 +67,14 @@ GOPT_V vf v_exp_reduce(vf x, vi *n)
     return (x - f * 0.693145752f) - f * 1.42860677e-6f;
 }
 
+/* For x in [-87, 88]: the result is a normal number. */
+GOPT_V vf v_exp_normal(vf x)
+{
+    vi n;
+    vf r = v_exp_reduce(x, &n);
+    return (v_exp_tail(r) * (r * r) + r + 1.0f) * (vf)((n + 127) << 23);
+}
+
 GOPT_V vf v_exp(vf x)
 {
     vi n;
@@ -112,7 +120,7 @@ GOPT_V vf v_tanh(vf x)
 
 GOPT_V vf v_sigmoid(vf x)
 {
-    vf z = v_exp(-v_abs(x));
+    vf t = v_abs(x), z = v_exp_normal(-v_select(t > 87.0f, v_splat(87.0f), t));
     return v_select(x < 0.0f, z, v_splat(1.0f)) / (1.0f + z);
 }
 
@@ -131,7 +139,7 @@ GOPT_V vf v_erf(vf x)
     q = q * u - 1.0623689e-1f;
     q = q * u - 6.3515133e-1f;
     q = q * u - 1.2864849e-1f;
-    return v_select(t > 0.92f, v_copysign(1.0f - v_exp(q * u - u), x), p * x + x);
+    return v_select(t > 0.92f, v_copysign(1.0f - v_exp_normal(q * u - u), x), p * x + x);
 }
 
 /* sin(x + quarter * pi / 2) for |x| <= 8192: the quadrant picks one of two polynomials. */
