@@ -28,6 +28,10 @@
     {                                                                                                                  \
         "pool_f32", op, attrs, in, NULL, post                                                                          \
     }
+#define MOVE(kernel, op, attrs, in, post)                                                                              \
+    {                                                                                                                  \
+        kernel, op, attrs, in, NULL, post                                                                              \
+    }
 #define GEMM(attrs, in)                                                                                                \
     {                                                                                                                  \
         "matmul_f32", "Gemm", attrs, in, NULL, NULL                                                                    \
@@ -147,6 +151,48 @@ const problem_text problems[] = {
          NULL),
     POOL("AveragePool", "kernel_shape=7,7", "f32[1,30,7,7]", NULL),
     POOL("AveragePool", "kernel_shape=4 strides=3", "f32[1,3,50]", NULL),
+    MOVE("copy_any", "Reshape", NULL, "f32[2,3,4] i64[2]={6,4}!", "max(acc, const(0))"),
+    MOVE("copy_any", "Flatten", "axis=2", "i64[2,3,4]", NULL),
+    MOVE("copy_any", "Unsqueeze", NULL, "u8[70] i64[1]={0}!", NULL),
+    MOVE("copy_any", "Squeeze", NULL, "b[1,70,1]", NULL),
+    MOVE("copy_any", "Identity", NULL, "f16[0,3]", NULL),
+    MOVE("transpose_any", "Transpose", NULL, "f32[33,70]", NULL),
+    MOVE("transpose_any", "Transpose", "perm=0,2,1,3", "f32[2,5,7,16]", "add(acc, const(1))"),
+    MOVE("transpose_any", "Transpose", "perm=0,3,1,2", "f32[2,17,19,3]", NULL),
+    MOVE("transpose_any", "Transpose", "perm=0,2,3,1", "u8[2,30,17,19]", NULL),
+    MOVE("transpose_any", "Transpose", "perm=2,0,3,1", "i64[3,4,5,6]", NULL),
+    MOVE("transpose_any", "Transpose", "perm=1,0,2", "f16[30,40,1]", NULL),
+    MOVE("expand_any", "Expand", NULL, "f32[3,1,5] i64[4]={2,3,4,5}!", NULL),
+    MOVE("expand_any", "Expand", NULL, "i64[] i64[2]={2,3}!", NULL),
+    MOVE("expand_any", "Expand", NULL, "b[7,1] i64[2]={1,30}!", NULL),
+    MOVE("expand_any", "Tile", NULL, "f32[3,5] i64[2]={2,3}!", "neg(acc)"),
+    MOVE("slice_any", "Slice", NULL, "f32[5,6,7] i64[2]={1,2} i64[2]={5,6} i64[2]={0,-1} i64[2]={2,1}", NULL),
+    MOVE("slice_any", "Slice", NULL, "f32[50,60] i64[1]={-1} i64[1]={-100} i64[1]={0} i64[1]={-2}", "abs(acc)"),
+    MOVE("slice_any", "Slice", NULL, "i32[5,6] i32[1]={1}! i32[1]={9999}!", NULL),
+    MOVE("slice_any", "Slice", NULL, "u8[20,30] i64[2]={3,29} i64[2]={3,0} i64[2]={0,1} i64[2]={1,-3}", NULL),
+    MOVE("concat_any", "Concat", "axis=1", "f32[2,3,4] f32[2,5,4] f32[2,0,4] f32[2,1,4]", NULL),
+    MOVE("concat_any", "Concat", "axis=-1", "f32[30,33] f32[30,70]", "mul(acc, const(2))"),
+    MOVE("concat_any", "Concat", "axis=0", "i64[1] i64[2]", NULL),
+    MOVE("split_any", "Split", "axis=1 test_outputs=3", "f32[2,9,5] i64[3]={2,3,4}!", NULL),
+    MOVE("split_any", "Split", "axis=0 num_outputs=2 test_outputs=2", "i64[6]", NULL),
+    MOVE("gather_any", "Gather", "axis=1", "f32[2,9,5] i64[2,2]={2,-1,0,8}", NULL),
+    MOVE("gather_any", "Gather", NULL, "f32[9] i32[]={3}", "exp(acc)"),
+    MOVE("gather_any", "Gather", "axis=-1", "u8[4,9] i64[3]={0,1,1}!", NULL),
+    MOVE("pad_any", "Pad", NULL, "f32[3,5] i64[4]={1,2,0,3}!", NULL),
+    MOVE("pad_any", "Pad", NULL, "i64[3,5] i64[4]={1,-2,-1,3} i64[]={7}", NULL),
+    MOVE("pad_any", "Pad", "mode='reflect'", "f32[2,4,5] i64[6]={0,2,3,0,1,4}!", "add(acc, const(1))"),
+    MOVE("pad_any", "Pad", "mode='edge'", "u8[4,5] i64[4]={2,3,-1,4}!", NULL),
+    MOVE("pad_any", "Pad", "mode='wrap'", "f32[4,5] i64[4]={2,3,1,4}", NULL),
+    MOVE("pad_any", "Pad", NULL, "f32[3,5] i64[2]={1,2}! - i64[1]={-1}!", NULL),
+    MOVE("constant_of_shape_any", "ConstantOfShape", NULL, "i64[2]={3,70}", NULL),
+    {"pointwise_any", "gopt:Pointwise", NULL, "i64[3,70] i64[70]", NULL, "add(in0:int64, mul(in1:int64, in0:int64))"},
+    {"pointwise_any", "Where", NULL, "b[3,1] i64[70] i64[3,70]", NULL, NULL},
+    {"pointwise_any", "Less", NULL, "f32[300] f32[]", NULL, NULL},
+    {"pointwise_any", "Add", NULL, "f16[300] f16[3,1]", NULL, "max(acc:float16, const(0))"},
+    {"pointwise_f32", "Relu", NULL, "f32[3,70]", "f32[70]", "add(acc, in1)"},
+    {"pointwise_f32", "Clip", NULL, "f32[3,70] f32[]={-1} f32[]={0.5}", NULL, NULL},
+    {"pointwise_f32", "Gelu", NULL, "f32[3,70]~-6:6", NULL, NULL},
+    {"pointwise_f32", "Where", NULL, "b[3,1] f32[70] f32[3,70]", NULL, NULL},
     {0},
 };
 
@@ -196,5 +242,11 @@ const problem_text bench_problems[] = {
     POOL("MaxPool", "kernel_shape=3,3 strides=2,2 pads=1,1,1,1", "f32[1,64,112,112]", NULL),
     POOL("MaxPool", "kernel_shape=2,2 strides=2,2", "f32[1,64,112,112]", NULL),
     POOL("AveragePool", "kernel_shape=3,3 pads=1,1,1,1", "f32[1,64,56,56]", NULL),
+    MOVE("transpose_any", "Transpose", NULL, "f32[1024,1024]", NULL),
+    MOVE("transpose_any", "Transpose", "perm=0,3,1,2", "f32[1,224,224,3]", NULL),
+    MOVE("transpose_any", "Transpose", "perm=0,2,1,3", "f32[1,128,12,64]", NULL),
+    MOVE("transpose_any", "Transpose", "perm=0,2,3,1", "f32[1,128,12,64]", NULL),
+    MOVE("concat_any", "Concat", "axis=1", "f32[1,128,28,28] f32[1,128,28,28]", NULL),
+    MOVE("gather_any", "Gather", NULL, "f32[1000,312] i64[32]~0:999", NULL),
     {0},
 };
