@@ -25,15 +25,21 @@ static gopt_tolerance resolve(gopt_tolerance t, gopt_dtype d, double largest)
     } else if (d == GOPT_DTYPE_U8 || d == GOPT_DTYPE_I8) {
         abs = 1;
     }
-    return (gopt_tolerance){.rel = t.rel < 0 ? rel : t.rel, .abs = t.abs < 0 ? abs : t.abs};
+    return (gopt_tolerance){.rel = t.rel < 0 ? rel : t.rel, .abs = t.abs < 0 ? abs : t.abs, .slack = t.slack};
+}
+
+static const char *text_at(const char *const *x, int64_t i)
+{
+    return x[i] ? x[i] : "";
 }
 
 static gopt_status compare_strings(const gopt_tensor *got, const gopt_tensor *want, int64_t n, gopt_err *e)
 {
     const char *const *a = got->data, *const *b = want->data;
     for (int64_t i = 0; i < n; i++)
-        if (strcmp(a[i] ? a[i] : "", b[i] ? b[i] : "") != 0)
-            return gopt_fail(e, GOPT_EDIFF, "element %lld: '%.60s', '%.60s' expected", (long long)i, a[i], b[i]);
+        if (strcmp(text_at(a, i), text_at(b, i)) != 0)
+            return gopt_fail(e, GOPT_EDIFF, "element %lld: '%.60s', '%.60s' expected", (long long)i, text_at(a, i),
+                             text_at(b, i));
     return GOPT_OK;
 }
 
@@ -43,7 +49,7 @@ static bool within(double got, double want, const gopt_tolerance *t)
         return isnan(got) && isnan(want);
     if (isinf(got) || isinf(want))
         return got == want;
-    return fabs(got - want) <= t->abs + t->rel * fabs(want);
+    return fabs(got - want) <= t->abs + t->slack + t->rel * fabs(want);
 }
 
 enum { CHUNK = 1024 };
@@ -75,7 +81,7 @@ static gopt_status compare_numbers(const gopt_tensor *got, const gopt_tensor *wa
                 worst = GOPT_MAX(worst, fabs(a[k] - b[k]));
             if (!s && !within(a[k], b[k], &t))
                 s = gopt_fail(e, GOPT_EDIFF, "element %lld: %.9g, %.9g expected (tolerance %.3g)", (long long)(i + k),
-                              a[k], b[k], t.abs + t.rel * fabs(b[k]));
+                              a[k], b[k], t.abs + t.slack + t.rel * fabs(b[k]));
         }
     }
     if (d) {
@@ -83,6 +89,32 @@ static gopt_status compare_numbers(const gopt_tensor *got, const gopt_tensor *wa
         d->max_rel = GOPT_MAX(d->max_rel, largest > 0 ? worst / largest : 0);
     }
     return s;
+}
+
+/* What a double cannot tell apart. */
+static gopt_status compare_wide(const gopt_tensor *got, const gopt_tensor *want, int64_t n, gopt_err *e)
+{
+    const int64_t *a = got->data, *b = want->data;
+    for (int64_t i = 0; i < n; i++)
+        if (a[i] != b[i])
+            return gopt_fail(e, GOPT_EDIFF, "element %lld: %lld, %lld expected", (long long)i, (long long)a[i],
+                             (long long)b[i]);
+    return GOPT_OK;
+}
+
+static bool is_exact_and_wide(gopt_dtype d, gopt_tolerance t)
+{
+    return gopt_dtype_is_int(d) && gopt_dtype_bits(d) == 64 && t.rel <= 0 && t.abs <= 0;
+}
+
+/* Complex numbers are compared by their parts. */
+static gopt_tensor parts_of(const gopt_tensor *t, int *parts)
+{
+    gopt_tensor p = *t;
+    *parts = t->dtype == GOPT_DTYPE_C64 || t->dtype == GOPT_DTYPE_C128 ? 2 : 1;
+    if (*parts == 2)
+        p.dtype = t->dtype == GOPT_DTYPE_C64 ? GOPT_DTYPE_F32 : GOPT_DTYPE_F64;
+    return p;
 }
 
 gopt_status gopt_verify_tensor(const gopt_tensor *got, const gopt_tensor *want, gopt_tolerance tolerance,
@@ -94,8 +126,12 @@ gopt_status gopt_verify_tensor(const gopt_tensor *got, const gopt_tensor *want, 
                          gopt_tensor_describe(b, sizeof b, want));
     }
     int64_t n = gopt_tensor_count(want);
-    return want->dtype == GOPT_DTYPE_STRING ? compare_strings(got, want, n, e)
-                                            : compare_numbers(got, want, n, tolerance, d, e);
+    if (want->dtype == GOPT_DTYPE_STRING)
+        return compare_strings(got, want, n, e);
+    int parts;
+    gopt_tensor a = parts_of(got, &parts), b = parts_of(want, &parts);
+    GOPT_TRY(compare_numbers(&a, &b, n * parts, tolerance, d, e));
+    return is_exact_and_wide(b.dtype, tolerance) ? compare_wide(&a, &b, n, e) : GOPT_OK;
 }
 
 gopt_status gopt_tolerance_parse(gopt_tolerance *out, const char *text, gopt_err *e)
@@ -103,11 +139,11 @@ gopt_status gopt_tolerance_parse(gopt_tolerance *out, const char *text, gopt_err
     char *end;
     *out = GOPT_TOLERANCE_DEFAULT;
     out->rel = strtod(text, &end);
-    bool sound = end != text && out->rel >= 0;
+    bool sound = end != text && out->rel >= 0 && isfinite(out->rel);
     if (sound && *end == ',') {
         const char *second = end + 1;
         out->abs = strtod(second, &end);
-        sound = end != second && out->abs >= 0;
+        sound = end != second && out->abs >= 0 && isfinite(out->abs);
     }
     if (!sound || *end)
         return gopt_fail(e, GOPT_EUSAGE, "'%.40s': REL[,ABS] expected, such as 1e-3,1e-5", text);
