@@ -126,16 +126,13 @@ static gopt_value *new_bias(const gopt_affine *p, const double *scale, const dou
     const gopt_node *n = p->node;
     gopt_dtype d = n->in[1]->fact.dtype;
     double beta = gopt_rewrite_is(n, "Gemm") ? gopt_attr_float(n->attrs, "beta", 1) : 1;
-    gopt_arena scratch = {0};
-    double *v = old_bias(p, &scratch);
+    double *v = old_bias(p, &n->graph->family->arena);
     bool fine = v;
     for (int64_t j = 0; fine && j < p->channels; j++) {
         v[j] = beta * v[j] * (scale ? scale[j] : 1) + (shift ? shift[j] : 0);
         fine = isfinite(gopt_dtype_round(d, v[j]));
     }
-    gopt_value *c = fine ? gopt_rewrite_constant(n->graph, d, 1, &p->channels, v) : NULL;
-    gopt_arena_fini(&scratch);
-    return c;
+    return fine ? gopt_rewrite_constant(n->graph, d, 1, &p->channels, v) : NULL;
 }
 
 /* A MatMul has no place for a bias; a Gemm of the same matrices has. */

@@ -52,14 +52,14 @@ static gopt_status fold(gopt_node *n, gopt_pass_run *r, gopt_err *e)
     gopt_affine p;
     gopt_value *y, *c;
     kind how;
-    (void)e;
     if (!match(n, &y, &c, &how) || !gopt_affine_find(&p, y, n))
         return GOPT_OK;
     gopt_arena scratch = {0};
     double *v = gopt_affine_numbers(&p, c, &scratch);
     r->changed += v && apply(&p, n, v, how, &scratch);
+    bool failed = scratch.failed;
     gopt_arena_fini(&scratch);
-    return GOPT_OK;
+    return failed ? gopt_oom(e) : GOPT_OK;
 }
 
 static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)

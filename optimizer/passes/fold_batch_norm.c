@@ -77,7 +77,6 @@ static gopt_status fold(gopt_node *n, gopt_pass_run *r, gopt_err *e)
     gopt_arena scratch = {0};
     double *a, *b;
     int64_t channels;
-    (void)e;
     if (!is_plain(n) || n->n_in == 0)
         return GOPT_OK;
     if (numbers(n, &scratch, &a, &b, &channels)) {
@@ -85,8 +84,9 @@ static gopt_status fold(gopt_node *n, gopt_pass_run *r, gopt_err *e)
         bool done = found && gopt_affine_fold(&p, a, b, n);
         r->changed += done || split(n, a, b, channels);
     }
+    bool failed = scratch.failed;
     gopt_arena_fini(&scratch);
-    return GOPT_OK;
+    return failed ? gopt_oom(e) : GOPT_OK;
 }
 
 static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)

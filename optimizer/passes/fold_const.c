@@ -125,12 +125,12 @@ static gopt_status fold(gopt_node *n, gopt_pass_run *r, gopt_err *e)
     size_t operands;
     if (n->op->traits & (GOPT_TRAIT_RANDOM | GOPT_TRAIT_CONTROL) || gopt_rewrite_is(n, "Identity"))
         return GOPT_OK;
+    int before = r->changed;
     GOPT_TRY(fold_contents(n, r, e));
-    gopt_rewrite_drop(n);
-    if (n->dead || !constant_operands(n, &operands))
-        return GOPT_OK;
-    GOPT_TRY(fold_value(n, operands, r, e));
-    gopt_rewrite_drop(n);
+    if (r->changed == before && constant_operands(n, &operands))
+        GOPT_TRY(fold_value(n, operands, r, e));
+    if (r->changed > before)
+        gopt_rewrite_drop(n);
     return GOPT_OK;
 }
 

@@ -105,7 +105,8 @@ static gopt_status try_fuse(gopt_node *n, gopt_node *m, const gopt_pass_run *run
 {
     gopt_value *root = n->out[0];
     gopt_region r = {0};
-    gopt_region_limits limits = {.ops = (int)run->knob[MAX_OPS], .root = root, .float_only = true};
+    gopt_region_limits limits = {.root = root, .float_only = true};
+    limits.ops = (int)run->knob[MAX_OPS] - gopt_region_ops(&n->post);
     limits.inputs = MAX_INPUTS - (n->n_in - n->n_anchor);
     gopt_expr x = gopt_expr_new(&r.arena);
     *fused = false;
@@ -117,6 +118,8 @@ static gopt_status try_fuse(gopt_node *n, gopt_node *m, const gopt_pass_run *run
         if (!apply(n, &r, &x))
             s = gopt_oom(e);
     }
+    if (!s && r.arena.failed)
+        s = gopt_oom(e);
     gopt_region_fini(&r);
     return s;
 }

@@ -50,6 +50,8 @@ static gopt_status try_fuse(gopt_node *n, bool float_only, gopt_pass_run *run, g
         s = apply(&r, &x, e);
         run->changed++;
     }
+    if (!s && r.arena.failed)
+        s = gopt_oom(e);
     gopt_region_fini(&r);
     return s;
 }

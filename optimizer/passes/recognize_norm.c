@@ -142,12 +142,10 @@ static gopt_value *parameter(const norm *k, gopt_graph *g, gopt_value *v)
     gopt_tensor source = *t;
     source.rank -= extra;
     memmove(source.dim, t->dim + extra, (size_t)source.rank * sizeof source.dim[0]);
-    gopt_arena scratch = {0};
-    gopt_expr copy = gopt_expr_new(&scratch);
+    gopt_arena *a = &g->family->arena;
+    gopt_expr copy = gopt_expr_new(a);
     gopt_expr_load(&copy, 0, x->dtype);
-    bool ok =
-        wide && !copy.failed && !gopt_pointwise_apply(&copy, (const gopt_tensor *[]){&source}, 1, wide, &scratch, NULL);
-    gopt_arena_fini(&scratch);
+    bool ok = wide && !copy.failed && !gopt_pointwise_apply(&copy, (const gopt_tensor *[]){&source}, 1, wide, a, NULL);
     return ok ? gopt_graph_constant(g, NULL, wide) : NULL;
 }
 

@@ -40,6 +40,7 @@ static bool expression(const gopt_node *n, gopt_expr *x, gopt_arena *a)
     return gopt_op_expr(x, n->op, n->attrs, dtype, n->n_in, &why) == GOPT_OK;
 }
 
+/* Instructions that compute something; *floats: all of them on float32 and bool, without casts. */
 static int count_ops(const gopt_expr *x, bool *floats)
 {
     bool live[GOPT_EXPR_LIMIT];
@@ -55,6 +56,12 @@ static int count_ops(const gopt_expr *x, bool *floats)
         *floats &= (f32 || in->class == GOPT_CLASS_BOOL) && in->code != GOPT_EXPR_CAST;
     }
     return ops;
+}
+
+int gopt_region_ops(const gopt_expr *x)
+{
+    bool floats;
+    return x->result < 0 ? 0 : count_ops(x, &floats);
 }
 
 /* ---- growing ---- */
@@ -155,11 +162,9 @@ bool gopt_region_keep_root(gopt_region *r, const gopt_value *root)
             keep[i] |= v == root || (from >= 0 && keep[from]);
         }
     r->n = r->n_in = r->ops = 0;
-    for (int i = 0; i < old.n; i++) {
-        bool floats;
+    for (int i = 0; i < old.n; i++)
         if (keep[i])
-            add(r, old.node[i], &old.expr[i], count_ops(&old.expr[i], &floats), root);
-    }
+            add(r, old.node[i], &old.expr[i], gopt_region_ops(&old.expr[i]), root);
     return r->n > 0 && only_read_inside(r, root);
 }
 

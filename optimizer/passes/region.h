@@ -31,6 +31,8 @@ bool gopt_region_keep_root(gopt_region *r, const gopt_value *root);
 /* Appends the whole region to x: in[k] is loaded as operand base + k, root is instruction acc of x (-1: no root). The
  * result, or -1 when it does not fit into one expression or has not the sink's type. */
 int gopt_region_build(const gopt_region *r, gopt_expr *x, int base, const gopt_value *root, int acc);
+/* Instructions of x that compute something; 0 for an empty one. */
+int gopt_region_ops(const gopt_expr *x);
 void gopt_region_fini(gopt_region *r);
 
 #endif
