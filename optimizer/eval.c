@@ -30,6 +30,7 @@ typedef struct eval {
     gopt_arena *results;
     const gopt_graph *main_graph;
     int64_t deadline;
+    uint64_t noise; /* state of the perturbation of results; 0: none */
 } eval;
 
 /* One node being run. */
@@ -209,12 +210,30 @@ static gopt_status run_step(running *r, const gopt_tensor **in, gopt_tensor **ou
     return gopt_ref_run(&step, e);
 }
 
+/* Sizes are computed in small float tensors: those must stay exact. */
+enum { NOISY_ELEMENTS_LEAST = 16 };
+
+/* Moves float32 elements by up to 4 units in the last place, at random (stochastic arithmetic, Vignes 1993). */
+static void perturb(eval *ev, const gopt_tensor *t)
+{
+    int64_t n = t && t->dtype == GOPT_DTYPE_F32 ? gopt_tensor_count(t) : 0;
+    float *x = n >= NOISY_ELEMENTS_LEAST ? t->data : NULL;
+    for (int64_t i = 0; x && i < n; i++) {
+        ev->noise ^= ev->noise << 13; /* xorshift64 (Marsaglia 2003) */
+        ev->noise ^= ev->noise >> 7;
+        ev->noise ^= ev->noise << 17;
+        x[i] *= 1 + ((float)(ev->noise >> 40) * 0x1p-23f - 1) * 0x1p-22f;
+    }
+}
+
 static gopt_status run_node(eval *ev, const gopt_node *n, gopt_err *e)
 {
     running r = {.ev = ev, .node = n};
     const gopt_tensor **in = gopt_calloc((size_t)n->n_in, sizeof *in);
     gopt_tensor **out = gopt_calloc((size_t)n->n_out, sizeof *out);
     gopt_status s = in && out ? run_step(&r, in, out, e) : gopt_oom(e);
+    for (int k = 0; !s && ev->noise && k < n->n_out; k++)
+        perturb(ev, out[k]);
     for (kept *k = r.kept, *next; k; k = next) {
         next = k->next;
         gopt_free(k->data);
@@ -289,13 +308,20 @@ static gopt_status run(eval *ev, const gopt_tensor *const *in, gopt_tensor *out,
 gopt_status gopt_graph_eval(const gopt_graph *g, const gopt_tensor *const *in, gopt_tensor *out, gopt_arena *a,
                             int64_t deadline, gopt_err *e)
 {
+    return gopt_graph_eval_noisy(g, in, out, a, deadline, 0, e);
+}
+
+gopt_status gopt_graph_eval_noisy(const gopt_graph *g, const gopt_tensor *const *in, gopt_tensor *out, gopt_arena *a,
+                                  int64_t deadline, uint64_t noise, gopt_err *e)
+{
     size_t n = (size_t)g->family->next_id;
     eval ev = {.value = gopt_calloc(n, sizeof *ev.value),
                .at = gopt_calloc(n, sizeof *ev.at),
                .first_death = gopt_calloc(n, sizeof *ev.first_death),
                .results = a,
                .main_graph = g,
-               .deadline = deadline};
+               .deadline = deadline,
+               .noise = noise};
     gopt_status s = ev.value && ev.at && ev.first_death ? run(&ev, in, out, e) : gopt_oom(e);
     for (size_t id = 0; ev.at && id < n; id++)
         drop(&ev.at[id]);

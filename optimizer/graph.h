@@ -156,6 +156,10 @@ int gopt_graph_symbols(const gopt_graph *g, const char **names, int max);
  * have symbolic dims; it is only read. */
 gopt_status gopt_graph_eval(const gopt_graph *g, const gopt_tensor *const *in, gopt_tensor *out, gopt_arena *a,
                             int64_t deadline, gopt_err *e);
+/* The same with every larger float32 result moved by up to 4 units in the last place, at random from the seed `noise` (0:
+ * none): how far its outputs are from the exact ones is what any correct float32 implementation may show. */
+gopt_status gopt_graph_eval_noisy(const gopt_graph *g, const gopt_tensor *const *in, gopt_tensor *out, gopt_arena *a,
+                                  int64_t deadline, uint64_t noise, gopt_err *e);
 /* One node whose operands are all constants (constant folding). max_bytes bounds every output: ELIMIT. */
 gopt_status gopt_node_eval(const gopt_node *n, gopt_tensor *out, gopt_arena *a, int64_t deadline, size_t max_bytes,
                            gopt_err *e);

@@ -47,6 +47,14 @@ static void read_gather(range *r, const gopt_node *n)
         narrow(r, table->dim[axis]);
 }
 
+static int64_t largest_of(const gopt_tensor *t)
+{
+    int64_t most = 0;
+    for (int64_t i = 0; i < gopt_tensor_count(t); i++)
+        most = GOPT_MAX(most, gopt_tensor_get_int(t, i));
+    return most;
+}
+
 static void read_user(range *r, const gopt_node *n, const gopt_value *v, int depth);
 
 static void read_users(range *r, const gopt_value *v, int depth)
@@ -68,6 +76,8 @@ static void read_user(range *r, const gopt_node *n, const gopt_value *v, int dep
         if (gopt_value_scalar(other, &scalar)) {
             r->has_equal = true;
             r->equal = scalar;
+        } else if (other && other->fact.constant) { /* one-hot by comparison */
+            narrow(r, gopt_dim_of(largest_of(other->fact.constant) + 1));
         }
     } else if (is_carrier(n->op)) {
         for (int k = 0; k < n->n_out; k++)

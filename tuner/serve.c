@@ -51,11 +51,11 @@ static gopt_status bind_case(server *v, int k, gopt_err *e)
 static gopt_status verify_case(server *v, int k, gopt_err *e)
 {
     const gopt_bench *b = v->bench;
-    gopt_tolerance t = {.rel = b->rel, .abs = b->abs};
     GOPT_TRY(bind_case(v, k, e));
     for (int run = 0; run < 2; run++) {
         GOPT_TRY(gopt_engine_run(v->engine, 0, e));
         for (int i = 0; i < v->n_outputs; i++) {
+            gopt_tolerance t = {.rel = b->rel, .abs = b->abs, .slack = b->slack[k] ? b->slack[k][i] : 0};
             gopt_status s = gopt_verify_tensor(gopt_engine_output(v->engine, i), &b->expected[k][i], t, &v->difference, e);
             if (s)
                 return gopt_within(e, s, "case %d, output %d", k, i);

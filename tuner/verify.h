@@ -9,6 +9,7 @@
  * quantization step; other integers, bools and strings exact. NaN equals NaN, infinities equal themselves. */
 typedef struct gopt_tolerance {
     double rel, abs;
+    double slack; /* added to what is allowed: how far the model itself magnifies rounding (0: not at all) */
 } gopt_tolerance;
 #define GOPT_TOLERANCE_DEFAULT ((gopt_tolerance){.rel = -1, .abs = -1})
 

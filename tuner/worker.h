@@ -22,6 +22,7 @@ typedef struct gopt_bench {
     const gopt_tensor *const *inputs[8]; /* by case: one tensor per graph input */
     const gopt_tensor *expected[8];      /* by case: outputs of the reference */
     double rel, abs;         /* tolerance; below 0: by dtype */
+    const double *slack[8];  /* by case and output: see verify.h */
     gopt_target target;
     const char *cache_dir, *scratch_dir;
     int64_t import_ns, infer_ns; /* what every compilation would pay again */
