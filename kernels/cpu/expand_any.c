@@ -42,6 +42,7 @@ static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target 
     spec *s = memory;
     gopt_producer_prepare(&s->producer, g, t);
     s->move.bytes = s->producer.bytes;
+    s->move.simd = s->producer.post.simd;
     walk(&s->move, &g->in[0], &g->out[0]);
     gopt_move_merge(&s->move);
 }

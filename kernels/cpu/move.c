@@ -73,11 +73,15 @@ static void copy_run(void *dst, const unsigned char *src, int64_t stride, int64_
 static void copy_crossed(const gopt_move *m, unsigned char *dst, const unsigned char *src, int64_t rows, int64_t cols)
 {
     enum { SIDE = 16 };
-    int64_t row = m->stride[m->rank - 2], col = m->stride[m->rank - 1];
+    int64_t col = m->stride[m->rank - 1];
+    if (m->bytes == 4 && rows >= 4) { /* whatever they are, they are moved as floats */
+        m->simd->transpose((float *)(void *)dst, cols, (const float *)(const void *)src, col, rows, cols);
+        return;
+    }
     for (int64_t j = 0; j < cols; j += SIDE)
         for (int64_t i = 0; i < rows; i++)
-            copy_strided(dst + (i * cols + j) * m->bytes, src + (i * row + j * col) * m->bytes, col,
-                         GOPT_MIN(SIDE, cols - j), m->bytes);
+            copy_strided(dst + (i * cols + j) * m->bytes, src + (i + j * col) * m->bytes, col, GOPT_MIN(SIDE, cols - j),
+                         m->bytes);
 }
 
 void gopt_move_run(const gopt_move *m, const void *src, void *dst, int64_t lo, int64_t hi)
@@ -92,7 +96,7 @@ void gopt_move_run(const gopt_move *m, const void *src, void *dst, int64_t lo, i
             at += rest % m->dim[k] * m->stride[k];
         const unsigned char *s = (const unsigned char *)src + at * m->bytes;
         int64_t rows = crossed && col == 0 ? GOPT_MIN((hi - lo) / cols, m->dim[last - 1] - row % m->dim[last - 1]) : 0;
-        rows = GOPT_MIN(rows, 64 / m->bytes);
+        rows = GOPT_MIN(rows, m->bytes == 4 ? 64 : 64 / m->bytes);
         int64_t n = rows > 1 ? rows * cols : GOPT_MIN(cols - col, hi - lo);
         if (rows > 1)
             copy_crossed(m, d, s, rows, cols);

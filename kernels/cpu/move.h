@@ -11,6 +11,7 @@ typedef struct gopt_move {
     int bytes; /* of an element: 1, 2, 4, 8 or 16 */
     int rank;  /* >= 1 after gopt_move_merge */
     int64_t dim[GOPT_RANK_MAX], stride[GOPT_RANK_MAX], at;
+    const gopt_simd *simd;
 } gopt_move;
 
 /* 0 when elements are no whole 1, 2, 4, 8 or 16 bytes. */

@@ -65,6 +65,8 @@ typedef struct gopt_simd {
     void (*tile)(const gopt_tile *p, float *const *reg, int n);
     void (*fill)(float *dst, float value, int64_t n);
     void (*pack)(const gopt_packing *p);
+    /* dst[i][j] = src[j][i] */
+    void (*transpose)(float *dst, int64_t dst_row, const float *src, int64_t src_row, int64_t rows, int64_t cols);
     void (*gemm)(const gopt_gemm *g);
     void (*taps)(const gopt_taps *t, float *y, int64_t n);
     void (*taps_max)(const gopt_taps *t, float *y, int64_t n); /* the largest of begin and src[offset[k] + j] */

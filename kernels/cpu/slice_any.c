@@ -46,7 +46,7 @@ static int64_t value(const spec *s, const gopt_task *t, int k, int i)
 static void produce(const gopt_task *t, void *dst, int64_t lo, int64_t hi)
 {
     const spec *s = t->spec;
-    gopt_move m = {.bytes = s->producer.bytes, .rank = s->rank};
+    gopt_move m = {.bytes = s->producer.bytes, .simd = s->producer.post.simd, .rank = s->rank};
     for (int i = 0; i < s->rank; i++) {
         m.dim[i] = s->out[i];
         m.stride[i] = s->stride[i];

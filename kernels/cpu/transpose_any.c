@@ -21,7 +21,7 @@ static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target 
     const int64_t *perm = gopt_attr_ints(g->attrs, "perm", &n);
     gopt_producer_prepare(&s->producer, g, t);
     gopt_dims_strides(in->dim, in->rank, stride);
-    s->move = (gopt_move){.bytes = s->producer.bytes, .rank = in->rank};
+    s->move = (gopt_move){.bytes = s->producer.bytes, .simd = s->producer.post.simd, .rank = in->rank};
     for (int i = 0; i < in->rank; i++) {
         int64_t from = n ? perm[i] : in->rank - 1 - i;
         s->move.dim[i] = in->dim[from];

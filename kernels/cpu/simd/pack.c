@@ -1,4 +1,4 @@
-/* pack.c: laying matrices out in tiles, so that gemm reads them front to back. */
+/* pack.c: laying matrices out in tiles, so that gemm reads them front to back; and turning them over. */
 #include "cpu/simd/parts.h"
 
 /* Vectors lie side by side: a row of the tile is a run of memory. */
@@ -20,7 +20,7 @@ typedef float v4 __attribute__((vector_size(16)));
 typedef float v4_memory __attribute__((vector_size(16), aligned(4), may_alias));
 
 /* Four vectors, four elements of each. */
-static inline void transpose4(const float *s, int64_t step, float scale, float *d, int unit)
+static inline void transpose4(const float *s, int64_t step, float scale, float *d, int64_t unit)
 {
     v4 a = *(const v4_memory *)s * scale, b = *(const v4_memory *)(s + step) * scale;
     v4 c = *(const v4_memory *)(s + 2 * step) * scale, e = *(const v4_memory *)(s + 3 * step) * scale;
@@ -71,4 +71,33 @@ void GOPT_LEVEL(gopt_pack)(const gopt_packing *p)
         else
             pack_any(p, src, rows, dst);
     }
+}
+
+static inline void transpose_band(float *dst, int64_t dst_row, const float *src, int64_t src_row, int64_t rows,
+                                  int64_t cols)
+{
+    int64_t j = 0;
+    for (; j + 4 <= cols; j += 4) {
+        int64_t i = 0;
+        for (; i + 4 <= rows; i += 4)
+            transpose4(src + j * src_row + i, src_row, 1, dst + i * dst_row + j, dst_row);
+        for (; i < rows; i++)
+            for (int64_t k = j; k < j + 4; k++)
+                dst[i * dst_row + k] = src[k * src_row + i];
+    }
+    for (; j < cols; j++)
+        for (int64_t i = 0; i < rows; i++)
+            dst[i * dst_row + j] = src[j * src_row + i];
+}
+
+/* By squares of as many rows as the first table of pages holds; in them, few rows at a time: rows that lie a power of
+ * two apart share the lines of the first cache. */
+void GOPT_LEVEL(gopt_transpose)(float *dst, int64_t dst_row, const float *src, int64_t src_row, int64_t rows,
+                                int64_t cols)
+{
+    enum { BAND = 8, SIDE = 64 };
+    for (int64_t j = 0; j < cols; j += SIDE)
+        for (int64_t i = 0; i < rows; i += BAND)
+            transpose_band(dst + i * dst_row + j, dst_row, src + j * src_row + i, src_row,
+                           rows - i < BAND ? rows - i : BAND, cols - j < SIDE ? cols - j : SIDE);
 }

@@ -21,6 +21,8 @@
 void GOPT_LEVEL(gopt_tile_run)(const gopt_tile *p, float *const *reg, int n);
 void GOPT_LEVEL(gopt_fill)(float *dst, float value, int64_t n);
 void GOPT_LEVEL(gopt_pack)(const gopt_packing *p);
+void GOPT_LEVEL(gopt_transpose)(float *dst, int64_t dst_row, const float *src, int64_t src_row, int64_t rows,
+                                int64_t cols);
 void GOPT_LEVEL(gopt_gemm)(const gopt_gemm *g);
 void GOPT_LEVEL(gopt_taps_run)(const gopt_taps *t, float *dst, int64_t n);
 void GOPT_LEVEL(gopt_taps_max)(const gopt_taps *t, float *dst, int64_t n);

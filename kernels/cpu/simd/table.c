@@ -10,6 +10,7 @@ const gopt_simd GOPT_LEVEL(gopt_simd) = {
     .tile = GOPT_LEVEL(gopt_tile_run),
     .fill = GOPT_LEVEL(gopt_fill),
     .pack = GOPT_LEVEL(gopt_pack),
+    .transpose = GOPT_LEVEL(gopt_transpose),
     .gemm = GOPT_LEVEL(gopt_gemm),
     .taps = GOPT_LEVEL(gopt_taps_run),
     .taps_max = GOPT_LEVEL(gopt_taps_max),
