@@ -71,6 +71,20 @@ static gopt_status infer_op(gopt_node *n, gopt_infer *x, gopt_err *e)
     return infer_other_bodies(n, &drive, e);
 }
 
+/* A body need not run: what cannot be computed in it, say the squeezing of a dimension of 5 in a branch for those of 1,
+ * fails only if it does. The types are enough then. */
+static gopt_status infer_anchor(gopt_node *n, gopt_infer *x, gopt_fact *in, gopt_err *e)
+{
+    gopt_status s = infer_op(n, x, e);
+    if (s != GOPT_EINPUT || !n->graph->parent || n->n_bodies)
+        return s;
+    for (int k = 0; k < x->n_in; k++)
+        in[k] = (gopt_fact){.dtype = in[k].dtype, .rank = -1};
+    for (int k = 0; k < x->n_out; k++)
+        x->out[k] = (gopt_fact){.rank = -1};
+    return infer_op(n, x, e);
+}
+
 /* The shape of a group without an anchor: all its operands broadcast together. */
 static gopt_status broadcast_all(const gopt_node *n, gopt_infer *x, gopt_err *e)
 {
@@ -127,7 +141,7 @@ static gopt_status infer(gopt_node *n, gopt_fact *in, gopt_fact *out, gopt_err *
     for (int k = 0; k < n->n_out; k++)
         out[k].rank = -1;
     if (anchored)
-        GOPT_TRY(infer_op(n, &x, e));
+        GOPT_TRY(infer_anchor(n, &x, in, e));
     if (n->post.result >= 0 && n->n_out > 0)
         GOPT_TRY(infer_post(n, &x, e));
     if (f->arena.failed)

@@ -19,22 +19,56 @@ static gopt_status infer(gopt_infer *x, gopt_err *e)
     return GOPT_OK;
 }
 
-/* Uniform in [0, 1): splitmix64. */
-static double next_random(uint64_t *state)
+/* The Mersenne twister, seeded and read as numpy does: the data that ONNX publishes for training mode was made so. */
+enum { WORDS = 624, MIDDLE = 397 };
+typedef struct twister {
+    uint32_t word[WORDS];
+    int next;
+} twister;
+
+static void twister_seed(twister *t, uint32_t seed)
 {
-    uint64_t z = *state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+    t->word[0] = seed;
+    for (uint32_t i = 1; i < WORDS; i++)
+        t->word[i] = 1812433253U * (t->word[i - 1] ^ t->word[i - 1] >> 30) + i;
+    t->next = WORDS;
+}
+
+static void twister_turn(twister *t)
+{
+    for (int i = 0; i < WORDS; i++) {
+        uint32_t y = (t->word[i] & 0x80000000U) | (t->word[(i + 1) % WORDS] & 0x7fffffffU);
+        t->word[i] = t->word[(i + MIDDLE) % WORDS] ^ y >> 1 ^ (y & 1 ? 0x9908b0dfU : 0);
+    }
+    t->next = 0;
+}
+
+static uint32_t twister_next(twister *t)
+{
+    if (t->next == WORDS)
+        twister_turn(t);
+    uint32_t y = t->word[t->next++];
+    y ^= y >> 11;
+    y ^= y << 7 & 0x9d2c5680U;
+    y ^= y << 15 & 0xefc60000U;
+    return y ^ y >> 18;
+}
+
+/* Uniform in [0, 1). */
+static double twister_uniform(twister *t)
+{
+    uint32_t high = twister_next(t) >> 5, low = twister_next(t) >> 6;
+    return ((double)high * 0x1p26 + low) * 0x1p-53;
 }
 
 static gopt_status drop(const gopt_exec *x, double ratio, gopt_err *e)
 {
     gopt_tensor *out = gopt_ref_out(x, 0), *mask = gopt_ref_out(x, 1);
-    uint64_t state = (uint64_t)gopt_attr_int(x->attrs, "seed", 0);
+    twister random;
     int64_t n = gopt_tensor_count(x->in[DATA]);
+    twister_seed(&random, (uint32_t)gopt_attr_int(x->attrs, "seed", 0));
     for (int64_t i = 0; i < n; i++) {
-        bool stays = next_random(&state) >= ratio;
+        bool stays = ratio == 0 || twister_uniform(&random) >= ratio;
         if (out)
             gopt_tensor_set(out, i, stays ? gopt_tensor_get(x->in[DATA], i) / (1 - ratio) : 0);
         if (mask)

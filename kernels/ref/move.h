@@ -47,6 +47,8 @@ gopt_status gopt_move_run_broadcast(gopt_exec *x, void (*one)(gopt_exec *x, int6
 
 /* ---- inference through contents ---- */
 
+/* How many elements a vector or scalar input has; unknown for others. */
+gopt_dim gopt_move_length(const gopt_infer *x, int i);
 /* Known elements of an integer input, single ones of which may be unknown; NULL when nothing is known of it. */
 const gopt_dim *gopt_move_content(gopt_infer *x, int i, int64_t *n);
 /* The integers of input i when all are constants; NULL otherwise. */

@@ -1,6 +1,13 @@
 /* move_infer.c: contents of small integer tensors, followed through operators that move elements. */
 #include "ref/move.h"
 
+gopt_dim gopt_move_length(const gopt_infer *x, int i)
+{
+    if (!gopt_ref_ranked(x, i) || x->in[i].rank > 1)
+        return GOPT_DIM_UNKNOWN;
+    return x->in[i].rank == 0 ? gopt_dim_of(1) : x->in[i].dim[0];
+}
+
 const gopt_dim *gopt_move_content(gopt_infer *x, int i, int64_t *n)
 {
     int64_t dim[GOPT_RANK_MAX];

@@ -31,12 +31,11 @@ static bool mark_ones(const gopt_fact *in, bool *gone)
 
 static void infer_unknown(gopt_infer *x)
 {
-    const gopt_fact *in = &x->in[DATA], *axes = &x->in[AXES];
+    const gopt_fact *in = &x->in[DATA];
+    gopt_dim n = gopt_move_length(x, AXES);
     gopt_ref_infer_type(x, 0, in->dtype);
-    if (in->rank < 0 || !gopt_ref_ranked(x, AXES) || !gopt_dim_is_const(axes->dim[0]))
-        return;
-    if (axes->dim[0].k >= 0 && axes->dim[0].k <= in->rank)
-        gopt_move_infer_rank(x, 0, in->dtype, in->rank - (int)axes->dim[0].k);
+    if (in->rank >= 0 && gopt_dim_is_const(n) && n.k >= 0 && n.k <= in->rank)
+        gopt_move_infer_rank(x, 0, in->dtype, in->rank - (int)n.k);
 }
 
 static gopt_status infer(gopt_infer *x, gopt_err *e)
@@ -46,7 +45,7 @@ static gopt_status infer(gopt_infer *x, gopt_err *e)
     bool gone[GOPT_RANK_MAX] = {0};
     gopt_dim dim[GOPT_RANK_MAX];
     GOPT_TRY(gopt_ref_type(x, AXES, GOPT_REF_INDEX, "axes", e));
-    GOPT_TRY(gopt_ref_vector(x, AXES, GOPT_DIM_UNKNOWN, "axes", e));
+    GOPT_TRY(gopt_ref_rank(x, AXES, 0, 1, "axes", e)); /* a scalar is what some exporters write */
     if (!gopt_infer_has(x, DATA))
         return GOPT_OK;
     const gopt_fact *in = &x->in[DATA];

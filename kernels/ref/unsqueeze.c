@@ -23,17 +23,17 @@ static gopt_status infer(gopt_infer *x, gopt_err *e)
     bool fresh[GOPT_RANK_MAX] = {0};
     gopt_dim dim[GOPT_RANK_MAX];
     GOPT_TRY(gopt_ref_type(x, AXES, GOPT_REF_INDEX, "axes", e));
-    GOPT_TRY(gopt_ref_vector(x, AXES, GOPT_DIM_UNKNOWN, "axes", e));
+    GOPT_TRY(gopt_ref_rank(x, AXES, 0, 1, "axes", e)); /* a scalar is what some exporters write */
     if (!gopt_infer_has(x, DATA))
         return GOPT_OK;
     gopt_ref_infer_type(x, 0, x->in[DATA].dtype);
-    if (!gopt_ref_ranked(x, DATA) || !gopt_ref_ranked(x, AXES) || !gopt_dim_is_const(x->in[AXES].dim[0]))
+    gopt_dim wide = gopt_move_length(x, AXES);
+    if (!gopt_ref_ranked(x, DATA) || !gopt_dim_is_const(wide))
         return GOPT_OK;
     const gopt_fact *in = &x->in[DATA];
-    int64_t wide = x->in[AXES].dim[0].k;
-    GOPT_TRY(gopt_move_check_rank(wide, e));
-    GOPT_TRY(gopt_move_check_rank(in->rank + wide, e));
-    int rank = in->rank + (int)wide;
+    GOPT_TRY(gopt_move_check_rank(wide.k, e));
+    GOPT_TRY(gopt_move_check_rank(in->rank + wide.k, e));
+    int rank = in->rank + (int)wide.k;
     const gopt_dim *axes = gopt_move_constants(x, AXES, &n);
     if (!axes) {
         gopt_move_infer_rank(x, 0, in->dtype, rank);
