@@ -187,6 +187,7 @@ static bool is_unusable(const gopt_case *c, const record *shared, gopt_status s)
 {
     switch (s) {
     case GOPT_EUNSUP:
+    case GOPT_EUSAGE: /* a size was given that the model does not have */
         return true;
     case GOPT_EINPUT:
         return shared->stage <= STAGE_REFERENCE || c->data || c->deployed;

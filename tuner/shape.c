@@ -30,6 +30,16 @@ static gopt_status check_given(const gopt_shapes *given, const char *const *name
     return GOPT_OK;
 }
 
+/* A model may leave the rank of an input open: only data can say it then. */
+static gopt_status check_known(const gopt_graph *g, gopt_err *e)
+{
+    int64_t dim[GOPT_RANK_MAX];
+    for (int i = 0; i < g->n_inputs; i++)
+        if (!gopt_fact_static(&g->inputs[i]->fact, dim))
+            return gopt_fail(e, GOPT_EUNSUP, "input %s: the model does not declare its shape", g->inputs[i]->name);
+    return GOPT_OK;
+}
+
 gopt_status gopt_shape_bind(gopt_graph *g, const gopt_shapes *given, int64_t length, gopt_text *bound, int *made_up,
                             gopt_err *e)
 {
@@ -45,7 +55,8 @@ gopt_status gopt_shape_bind(gopt_graph *g, const gopt_shapes *given, int64_t len
         gopt_text_add(bound, "%s%s=%" PRId64, i ? "," : "", names[i], sizes[i]);
     if (made_up)
         *made_up = open;
-    return gopt_graph_bind(g, names, sizes, n, e);
+    GOPT_TRY(gopt_graph_bind(g, names, sizes, n, e));
+    return check_known(g, e);
 }
 
 /* ---- from tensors ---- */
