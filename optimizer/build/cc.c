@@ -33,14 +33,13 @@ static void look(void)
 {
     const char *wanted = getenv("GOPT_CC");
     const char *const names[] = {"cc", "gcc", "clang"};
-    if (wanted) {
-        gopt_process_find(wanted, found.path, sizeof found.path);
-    } else {
-        for (int i = 0; i < GOPT_COUNT(names) && !found.path[0]; i++)
-            gopt_process_find(names[i], found.path, sizeof found.path);
-    }
-    if (found.path[0])
+    bool there = wanted && gopt_process_find(wanted, found.path, sizeof found.path);
+    for (int i = 0; !wanted && !there && i < GOPT_COUNT(names); i++)
+        there = gopt_process_find(names[i], found.path, sizeof found.path);
+    if (there)
         identify(&found);
+    else
+        found.path[0] = 0;
 }
 
 const gopt_cc *gopt_cc_find(void)
@@ -118,8 +117,10 @@ static void run_all(queue *q, int parallel)
 gopt_status gopt_cc_run(gopt_cc_job *jobs, int n, int parallel, const char *dir, int64_t limit_ns, gopt_err *e)
 {
     char place[400];
+    const char *wanted = getenv("GOPT_CC");
     if (!gopt_cc_find()->path[0])
-        return gopt_fail(e, GOPT_ENODEV, "no C compiler (cc, gcc or clang) on PATH");
+        return wanted ? gopt_fail(e, GOPT_ENODEV, "GOPT_CC is '%s', which is no program", wanted)
+                      : gopt_fail(e, GOPT_ENODEV, "no C compiler (cc, gcc or clang) on PATH");
     GOPT_TRY(gopt_dir_make(dir, e));
     if ((size_t)snprintf(place, sizeof place, "%s/cc-XXXXXX", dir) >= sizeof place || !mkdtemp(place))
         return gopt_fail(e, GOPT_EIO, "%s: cannot make a folder for the compiler", dir);
