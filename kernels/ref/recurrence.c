@@ -92,8 +92,11 @@ gopt_status gopt_recurrence_infer(gopt_infer *x, const gopt_recurrence_kind *kin
         return gopt_fail(e, GOPT_EINPUT, "attribute hidden_size: %lld is out of range", (long long)hidden);
     if (layout < 0 || layout > 1)
         return gopt_fail(e, GOPT_EINPUT, "attribute layout: %lld, 0 or 1 expected", (long long)layout);
-    if (!gopt_ref_ranked(x, X))
+    if (!gopt_ref_ranked(x, X)) {
+        for (int k = 0; gopt_infer_has(x, X) && k < 2 + kind->cell; k++)
+            gopt_ref_infer_type(x, k, x->in[X].dtype);
         return GOPT_OK;
+    }
     const gopt_fact *in = &x->in[X];
     sizes s = {.dirs = gopt_dim_of(dirs), .layout = (int)layout, .input = in->dim[2], .hidden = gopt_dim_of(hidden)};
     s.seq = in->dim[layout];
