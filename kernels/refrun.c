@@ -49,8 +49,10 @@ static gopt_status run_op(const gopt_ref_step *s, gopt_tensor **out, gopt_tensor
     return s->op->run(&x, e);
 }
 
-/* post with the anchor's result as one more operand, number n_in. */
-static gopt_status expression(const gopt_ref_step *s, const gopt_tensor *acc, gopt_expr *out, gopt_err *e)
+/* post with the anchor's result as one more operand, number n_in; used[] gets the operands it reads, NULL for the
+ * others. */
+static gopt_status expression(const gopt_ref_step *s, const gopt_tensor *acc, gopt_expr *out, const gopt_tensor **used,
+                              gopt_err *e)
 {
     bool live[GOPT_EXPR_LIMIT];
     int *load = GOPT_NEW(out->arena, int, s->n_in + 1), at = -1;
@@ -59,10 +61,14 @@ static gopt_status expression(const gopt_ref_step *s, const gopt_tensor *acc, go
     gopt_expr_live(s->post, live);
     for (int k = 0; k < s->post->n; k++) {
         const gopt_instr *in = &s->post->at[k];
-        if (live[k] && in->code == GOPT_EXPR_LOAD && in->i < s->n_in)
+        if (live[k] && in->code == GOPT_EXPR_LOAD && in->i < s->n_in) {
             load[in->i] = gopt_expr_load(out, (int)in->i, in->dtype);
-        if (live[k] && in->code == GOPT_EXPR_ACC && acc)
+            used[in->i] = s->in[in->i];
+        }
+        if (live[k] && in->code == GOPT_EXPR_ACC && acc) {
             at = gopt_expr_load(out, s->n_in, in->dtype);
+            used[s->n_in] = acc;
+        }
     }
     if (gopt_expr_splice(out, s->post, load, s->n_in, at) < 0)
         return out->arena->failed ? gopt_oom(e) : gopt_fail(e, GOPT_EBUG, "post reads what is not there");
@@ -114,18 +120,15 @@ static gopt_status run_post(const gopt_ref_step *s, const gopt_tensor *acc, gopt
     const gopt_tensor **in = GOPT_NEW(scratch, const gopt_tensor *, s->n_in + 1);
     if (!in)
         return gopt_oom(e);
-    if (s->n_in)
-        memcpy(in, s->in, (size_t)s->n_in * sizeof *in);
     GOPT_TRY(shape_of(s, acc, dim, &rank, e));
     gopt_exec out = {.op = s->op, .n_out = s->n_out, .out = s->out, .alloc = alloc};
     driver drive = {.step = s};
     out.driver = &drive;
     if (acc != s->out[0])
         GOPT_TRY(gopt_exec_out(&out, 0, gopt_expr_dtype(s->post), rank, dim, e));
-    in[s->n_in] = acc;
-    GOPT_TRY(expression(s, acc, &x, e));
+    GOPT_TRY(expression(s, acc, &x, in, e));
     GOPT_TRY(check_operands(s, acc, &x, e));
-    return gopt_pointwise_apply(&x, in, acc ? s->n_in + 1 : s->n_in, s->out[0], scratch, e);
+    return gopt_pointwise_apply(&x, in, s->n_in + 1, s->out[0], scratch, e);
 }
 
 static gopt_dtype acc_dtype(const gopt_expr *post)
