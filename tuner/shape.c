@@ -6,7 +6,7 @@
 
 #include "inputs.h"
 
-const int64_t gopt_lengths[GOPT_LENGTHS] = {32, 128, 512, 1024};
+const int64_t gopt_lengths[GOPT_LENGTHS] = {32, 128, 512, 1024, 4};
 
 enum { SYMBOLS_MAX = 256 };
 

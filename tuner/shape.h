@@ -14,8 +14,8 @@ gopt_status gopt_shape_bind(gopt_graph *g, const gopt_shapes *given, int64_t len
  * model. */
 gopt_status gopt_shape_bind_to(gopt_graph *g, const gopt_tensor *const *in, gopt_err *e);
 
-/* Sizes to try, in this order, for a length that was not given: a model may take only longer ones. */
-enum { GOPT_LENGTHS = 4 };
+/* Sizes to try, in this order, for a length that was not given: a model may take only long or only short ones. */
+enum { GOPT_LENGTHS = 5 };
 extern const int64_t gopt_lengths[GOPT_LENGTHS];
 
 #endif
