@@ -145,8 +145,17 @@ gopt_status gopt_onnx_draft_known(const gopt_onnx_draft *d, gopt_err *e)
 {
     if (gopt_op_find(d->domain, d->op) || (!*d->domain && gopt_onnx_upgrades(d->op)))
         return GOPT_OK;
+    if (d->version == 0)
+        return gopt_fail(e, GOPT_EUNSUP, "operator %.60s of domain %.60s, which is not imported, is not supported",
+                         d->op, d->domain);
     return gopt_fail(e, GOPT_EUNSUP, "operator %.60s of domain %.60s, version %lld, is not supported", d->op,
                      *d->domain ? d->domain : "ai.onnx", (long long)d->version);
+}
+
+/* Operands that may be left out although others that must be there follow. */
+static bool is_optional(const char *op, int k)
+{
+    return (!strcmp(op, "Loop") && k < 2) || (!strcmp(op, "EmbedLayerNormalization") && (k == 1 || k == 4));
 }
 
 static gopt_status check(const gopt_onnx_draft *d, const gopt_op *op, gopt_err *e)
@@ -156,7 +165,7 @@ static gopt_status check(const gopt_onnx_draft *d, const gopt_op *op, gopt_err *
     GOPT_TRY(check_count("inputs", d->n_in, op->in_min, op->in_max, e));
     GOPT_TRY(check_count("outputs", d->n_out, op->out_min, op->out_max, e));
     for (int k = 0; k < op->in_min; k++)
-        if (!d->in[k])
+        if (!d->in[k] && !is_optional(d->op, k))
             return gopt_fail(e, GOPT_EINPUT, "input %d is required, but has no name", k);
     for (int k = 0; k < op->out_min; k++)
         if (!d->out[k])
@@ -167,7 +176,7 @@ static gopt_status check(const gopt_onnx_draft *d, const gopt_op *op, gopt_err *
 gopt_status gopt_onnx_draft_finish(gopt_onnx_draft *d, gopt_err *e)
 {
     const gopt_op *op = gopt_op_find(d->domain, d->op);
-    while (d->n_in > 0 && !d->in[d->n_in - 1])
+    while (op && d->n_in > op->in_min && !d->in[d->n_in - 1])
         d->n_in--;
     GOPT_TRY(check(d, op, e));
     gopt_node *n = new_node(d, d->name, op, d->attrs, d->in, d->n_in, d->n_out);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "onnx/importer.h"
+#include "onnx/printable.h"
 #include "onnx/wire.h"
 
 /* ---- the file as a whole ---- */
@@ -63,32 +64,72 @@ static gopt_status give_backing(gopt_onnx_importer *x, const char *path, gopt_er
 
 /* ---- the graph ---- */
 
-static gopt_status contradiction(const gopt_graph *g, const gopt_value *v, const gopt_fact *declared, gopt_err *e)
+/* Forgets what operands hold, and restores it: only their types and shapes are left in between. */
+static void swap_contents(gopt_node *n, gopt_fact *kept)
 {
-    char have[32], want[32];
-    const gopt_fact *real = &v->fact;
-    if (declared->dtype != GOPT_DTYPE_NONE && real->dtype != GOPT_DTYPE_NONE && real->dtype != declared->dtype)
-        return gopt_fail(e, GOPT_EINPUT, "declared as %s, but it is %s", gopt_dtype_name(declared->dtype),
-                         gopt_dtype_name(real->dtype));
-    if (declared->rank >= 0 && real->rank >= 0 && real->rank != declared->rank)
-        return gopt_fail(e, GOPT_EINPUT, "declared with %d dimensions, but it has %d", declared->rank, real->rank);
-    for (int i = 0; i < declared->rank && i < real->rank; i++)
-        if (gopt_dim_is_const(declared->dim[i]) && gopt_dim_is_const(real->dim[i]) &&
-            !gopt_dim_equal(declared->dim[i], real->dim[i]))
-            return gopt_fail(e, GOPT_EINPUT, "dimension %d is declared as %s, but it is %s", i,
-                             gopt_dim_print(g->family->dims, declared->dim[i], want, sizeof want),
-                             gopt_dim_print(g->family->dims, real->dim[i], have, sizeof have));
-    return GOPT_OK;
+    for (int k = 0; k < n->n_in; k++) {
+        if (!n->in[k])
+            continue;
+        gopt_fact now = n->in[k]->fact;
+        n->in[k]->fact.constant = kept[k].constant;
+        n->in[k]->fact.content = kept[k].content;
+        kept[k] = now;
+    }
 }
 
-/* An output that is declared as what it cannot be: the file contradicts itself. */
+/* The dimensions of v that follow from the types and shapes of its producer's operands alone. */
+static gopt_status proven_fact(const gopt_value *v, gopt_fact *out, gopt_err *e)
+{
+    gopt_node *n = v->producer;
+    *out = v->fact;
+    if (!n || n->n_bodies)
+        return GOPT_OK;
+    gopt_fact *kept = gopt_calloc((size_t)n->n_in, sizeof *kept), before = v->fact;
+    if (!kept)
+        return gopt_oom(e);
+    gopt_value *self = n->out[v->output];
+    swap_contents(n, kept);
+    self->fact = (gopt_fact){.rank = -1};
+    gopt_status s = gopt_node_infer(n, NULL);
+    *out = self->fact;
+    self->fact = before;
+    swap_contents(n, kept);
+    gopt_free(kept);
+    return s == GOPT_ENOMEM ? gopt_oom(e) : GOPT_OK;
+}
+
+static int contradicting_dim(const gopt_fact *a, const gopt_fact *b)
+{
+    for (int i = 0; a->rank == b->rank && i < a->rank; i++)
+        if (gopt_dim_is_const(a->dim[i]) && gopt_dim_is_const(b->dim[i]) && !gopt_dim_equal(a->dim[i], b->dim[i]))
+            return i;
+    return -1;
+}
+
+/* Types must be what is declared. Shapes that tools left behind are often wrong and do no harm; one that contradicts
+ * the shapes of the operands, whatever they hold, means that the file is broken. */
+static gopt_status check_output(const gopt_value *v, const gopt_fact *declared, gopt_err *e)
+{
+    gopt_fact proven;
+    if (declared->dtype != GOPT_DTYPE_NONE && v->fact.dtype != GOPT_DTYPE_NONE && v->fact.dtype != declared->dtype)
+        return gopt_fail(e, GOPT_EINPUT, "declared as %s, but it is %s", gopt_dtype_name(declared->dtype),
+                         gopt_dtype_name(v->fact.dtype));
+    if (contradicting_dim(declared, &v->fact) < 0)
+        return GOPT_OK;
+    GOPT_TRY(proven_fact(v, &proven, e));
+    int i = contradicting_dim(declared, &proven);
+    return i < 0 ? GOPT_OK
+                 : gopt_fail(e, GOPT_EINPUT, "dimension %d is declared as %lld, but it is %lld", i,
+                             (long long)declared->dim[i].k, (long long)proven.dim[i].k);
+}
+
 static gopt_status check_outputs(const gopt_onnx_importer *x, const gopt_graph *g, gopt_err *e)
 {
     gopt_fact declared;
     for (int i = 0; i < g->n_outputs; i++) {
         if (gopt_onnx_body_fact(x->model->graph->output[i], &declared, NULL))
             continue;
-        gopt_status s = contradiction(g, g->outputs[i], &declared, e);
+        gopt_status s = check_output(g->outputs[i], &declared, e);
         if (s)
             return gopt_within(e, s, "output %.100s", g->outputs[i]->name);
     }
@@ -150,8 +191,7 @@ gopt_status gopt_model_import(gopt_graph **out, const char *path, gopt_model_inf
     fini(&x);
     if (s) {
         gopt_graph_free(g);
-        gopt_onnx_printable(e);
-        return s;
+        return gopt_onnx_printable(e, s);
     }
     *out = g;
     return GOPT_OK;

@@ -131,8 +131,4 @@ gopt_status gopt_onnx_body(gopt_onnx_importer *x, const gopt_onnx_scope *s, cons
 gopt_status gopt_onnx_call(const struct gopt_onnx_draft *d, const gopt_onnx_function *f, const Onnx__NodeProto *call,
                            gopt_err *e);
 
-/* ---- printable.c ---- */
-/* Control characters and what is not UTF-8 become \xNN: names from the file end up in one line on a terminal. */
-void gopt_onnx_printable(gopt_err *e);
-
 #endif

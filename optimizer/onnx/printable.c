@@ -1,8 +1,8 @@
-/* printable.c: messages fit to be shown. */
+/* printable.c: see printable.h. */
+#include "onnx/printable.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include "onnx/importer.h"
 
 /* Bytes of the well-formed UTF-8 sequence at s, 0 when there is none or it is a control character. */
 static size_t sequence(const unsigned char *s)
@@ -23,22 +23,23 @@ static size_t sequence(const unsigned char *s)
     return code < least[n] || code > 0x10ffff || surrogate || control || replacement ? 0 : n;
 }
 
-void gopt_onnx_printable(gopt_err *e)
+gopt_status gopt_onnx_printable(gopt_err *e, gopt_status s)
 {
     gopt_err made = {0};
     size_t at = 0;
     if (!e)
-        return;
-    for (const unsigned char *s = (const unsigned char *)e->msg; *s;) {
-        size_t n = sequence(s);
+        return s;
+    for (const unsigned char *p = (const unsigned char *)e->msg; *p;) {
+        size_t n = sequence(p);
         if (at + (n ? n : 4) >= sizeof made.msg)
             break;
         if (n)
-            memcpy(made.msg + at, s, n);
+            memcpy(made.msg + at, p, n);
         else
-            snprintf(made.msg + at, 5, "\\x%02x", *s);
+            snprintf(made.msg + at, 5, "\\x%02x", *p);
         at += n ? n : 4;
-        s += n ? n : 1;
+        p += n ? n : 1;
     }
     *e = made;
+    return s;
 }

@@ -1,0 +1,42 @@
+/* onnx.h: model files for tests, written line by line. Everything lies in the model's arena. */
+#ifndef GOPT_TEST_ONNX_H
+#define GOPT_TEST_ONNX_H
+
+#include <onnx.pb-c.h>
+
+#include "support/test.h"
+
+#include "base/arena.h"
+
+typedef struct test_onnx {
+    gopt_arena arena;
+    Onnx__ModelProto model;
+    Onnx__GraphProto *graph; /* the main one */
+} test_onnx;
+
+/* A model with an empty main graph that imports ai.onnx of this version. */
+void test_onnx_init(test_onnx *m, int64_t opset);
+void test_onnx_fini(test_onnx *m);
+void test_onnx_import(test_onnx *m, const char *domain, int64_t version);
+/* Writes the model to dir/name; the path into buf, returned. */
+const char *test_onnx_save(const test_onnx *m, char *buf, const char *dir, const char *name);
+
+/* Declares values of a graph: "float32 x[2,batch,?]"; "x" alone has no type. */
+void test_onnx_input(test_onnx *m, Onnx__GraphProto *g, const char *declaration);
+void test_onnx_output(test_onnx *m, Onnx__GraphProto *g, const char *declaration);
+void test_onnx_value(test_onnx *m, Onnx__GraphProto *g, const char *declaration);
+/* "float32 w[2] = 1 2", stored as raw data. */
+Onnx__TensorProto *test_onnx_tensor(test_onnx *m, const char *text);
+Onnx__TensorProto *test_onnx_initializer(test_onnx *m, Onnx__GraphProto *g, const char *text);
+/* Appends "y, z = domain::Op(a, , b) axis=1 alpha=0.5 axes=[0,1] mode=\"x\" ref=@attr" to a graph. A number with a
+ * point is a float; absent operands are empty. The node may be named: "name: y = Op(x)". */
+Onnx__NodeProto *test_onnx_node(test_onnx *m, Onnx__GraphProto *g, const char *line);
+/* A new graph as an attribute of a node. */
+Onnx__GraphProto *test_onnx_body(test_onnx *m, Onnx__NodeProto *n, const char *attribute);
+Onnx__AttributeProto *test_onnx_attribute(test_onnx *m, Onnx__NodeProto *n, const char *name);
+/* A local function "domain::Name(a, b) -> y" of these nodes (NULL at the end). It imports ai.onnx of the model's
+ * version.
+ */
+Onnx__FunctionProto *test_onnx_function(test_onnx *m, const char *signature, const char *const *lines);
+
+#endif
