@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "onnx/importer.h"
-#include "onnx/printable.h"
 #include "onnx/wire.h"
 
 /* ---- the file as a whole ---- */
@@ -191,7 +191,9 @@ gopt_status gopt_model_import(gopt_graph **out, const char *path, gopt_model_inf
     fini(&x);
     if (s) {
         gopt_graph_free(g);
-        return gopt_onnx_printable(e, s);
+        if (e)
+            gopt_utf8_clean(e->msg);
+        return s;
     }
     *out = g;
     return GOPT_OK;

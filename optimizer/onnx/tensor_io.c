@@ -1,10 +1,10 @@
 /* tensor_io.c: tensors in files of their own. */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "import.h"
 #include "onnx/npy.h"
 #include "onnx/pack.h"
-#include "onnx/printable.h"
 #include "onnx/tensor_proto.h"
 #include "onnx/wire.h"
 
@@ -53,7 +53,9 @@ gopt_status gopt_tensor_read(gopt_tensor *out, const char *path, const char **na
     gopt_file_unmap(&file);
     if (!s)
         *out = t;
-    return s ? gopt_onnx_printable(e, gopt_within(e, s, "%s", path)) : GOPT_OK;
+    if (s && gopt_within(e, s, "%s", path) && e)
+        gopt_utf8_clean(e->msg);
+    return s;
 }
 
 gopt_status gopt_tensor_write(const gopt_tensor *t, const char *name, const char *path, gopt_err *e)
