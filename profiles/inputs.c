@@ -22,8 +22,8 @@ typedef struct range {
 
 enum { DEPTH_MAX = 24 };
 
-static const char *const carriers[] = {"Cast",    "Reshape", "Squeeze", "Unsqueeze", "Identity", "Slice",  "Concat",
-                                       "Flatten", "Expand",  "Tile",    "Transpose", "Clip",     "Loop",   "Split"};
+static const char *const carriers[] = {"Cast",    "Reshape", "Squeeze", "Unsqueeze", "Identity", "Slice", "Concat",
+                                       "Flatten", "Expand",  "Tile",    "Transpose", "Clip",     "Loop",  "Split"};
 
 static bool is_carrier(const gopt_op *op)
 {
@@ -39,12 +39,28 @@ static void narrow(range *r, gopt_dim limit)
         r->limit = limit.k;
 }
 
-static void read_gather(range *r, const gopt_node *n)
+/* Gather, Scatter and their like: in[1] indexes in[0], along one axis or (ND) along as many as its last dimension says.
+ */
+static void read_index(range *r, const gopt_node *n)
 {
-    const gopt_fact *table = &n->in[0]->fact;
+    const gopt_fact *table = &n->in[0]->fact, *index = &n->in[1]->fact;
     int axis;
-    if (table->rank > 0 && !gopt_axis(gopt_attr_int(n->attrs, "axis", 0), table->rank, &axis, NULL))
+    if (table->rank <= 0)
+        return;
+    if (!strcmp(n->op->name, "GatherND") || !strcmp(n->op->name, "ScatterND")) {
+        bool known = index->rank > 0 && gopt_dim_is_const(index->dim[index->rank - 1]);
+        int64_t first = gopt_attr_int(n->attrs, "batch_dims", 0);
+        int64_t last = known ? first + index->dim[index->rank - 1].k : table->rank;
+        for (int64_t d = GOPT_MAX(first, 0); d < GOPT_MIN(last, table->rank); d++)
+            narrow(r, table->dim[d]);
+    } else if (!gopt_axis(gopt_attr_int(n->attrs, "axis", 0), table->rank, &axis, NULL)) {
         narrow(r, table->dim[axis]);
+    }
+}
+
+static bool is_indexed(const char *op)
+{
+    return !strncmp(op, "Gather", 6) || !strncmp(op, "Scatter", 7);
 }
 
 static int64_t largest_of(const gopt_tensor *t)
@@ -67,8 +83,8 @@ static void read_user(range *r, const gopt_node *n, const gopt_value *v, int dep
 {
     const char *op = n->op->name;
     double scalar;
-    if (!strncmp(op, "Gather", 6) && n->n_in > 1 && n->in[1] == v) {
-        read_gather(r, n);
+    if (is_indexed(op) && n->n_in > 1 && n->in[0] && n->in[1] == v) {
+        read_index(r, n);
     } else if (!strcmp(op, "OneHot") && n->n_in > 1 && n->in[0] == v && gopt_value_scalar(n->in[1], &scalar)) {
         narrow(r, gopt_dim_of((int64_t)scalar));
     } else if (!strcmp(op, "Equal") && n->n_in == 2) {
@@ -107,8 +123,8 @@ static void fill_ints(gopt_tensor *t, int64_t n, const gopt_value *input, gopt_r
     if (!r.limit && !flags && gopt_dtype_bits(t->dtype) == 8)
         limit = t->dtype == GOPT_DTYPE_U8 ? 256 : 128;
     for (int64_t i = 0; i < n; i++)
-        gopt_tensor_set_int(t, i, r.has_equal && !r.limit ? (int64_t)r.equal
-                                                          : (int64_t)gopt_random_below(random, (int)limit));
+        gopt_tensor_set_int(
+            t, i, r.has_equal && !r.limit ? (int64_t)r.equal : (int64_t)gopt_random_below(random, (int)limit));
 }
 
 static gopt_status make_one(gopt_tensor **out, const gopt_value *input, gopt_input_case c, gopt_random *random,

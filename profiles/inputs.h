@@ -12,13 +12,14 @@ typedef enum gopt_input_case {
 } gopt_input_case;
 const char *gopt_input_case_name(gopt_input_case c);
 
-/* One tensor per input of the bound main graph, data in the arena. Integers are kept within what the nodes that they reach
- * can take: the table of a Gather, the depth of a OneHot, the constants they are compared with; else they are 0 or 1. */
+/* One tensor per input of the bound main graph, data in the arena. Integers are kept within what the nodes that they
+ * reach can take: the table of a Gather or Scatter, the depth of a OneHot, the constants they are compared with; else
+ * bytes use their range and all others are 0 or 1. */
 gopt_status gopt_inputs_make(const gopt_tensor *const **out, const gopt_graph *g, gopt_input_case c, uint64_t seed,
                              gopt_arena *a, gopt_err *e);
 
-/* A value for every symbol that `names` lack: batch-like ones 1, spatial ones 224, all others `length`. Fills values[i] for
- * names[i]; returns the number of symbols (at most max). */
+/* A value for every symbol that `names` lack: batch-like ones 1, spatial ones 224, all others `length`. Fills values[i]
+ * for names[i]; returns the number of symbols (at most max). */
 int gopt_inputs_shape(const gopt_graph *g, const char **names, int64_t *values, int max, int64_t length);
 
 #endif
