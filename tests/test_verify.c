@@ -98,6 +98,8 @@ static void a_given_tolerance_holds_instead(void **state)
     assert_int_equal(verify(&p, (gopt_tolerance){.rel = 0.01, .abs = 0}, NULL, &e), GOPT_EDIFF);
     assert_int_equal(verify(&p, (gopt_tolerance){.rel = 0.01, .abs = -1}, NULL, &e), GOPT_EDIFF);
     assert_int_equal(verify(&p, (gopt_tolerance){.rel = -1, .abs = 1}, NULL, &e), GOPT_OK);
+    assert_int_equal(verify(&p, (gopt_tolerance){.rel = -1, .abs = -1, .slack = 0.5}, NULL, &e), GOPT_OK);
+    assert_int_equal(verify(&p, (gopt_tolerance){.rel = -1, .abs = -1, .slack = 0.3}, NULL, &e), GOPT_EDIFF);
     const pair exact = {GOPT_DTYPE_I32, {5, 0, 0, 0}, {4, 0, 0, 0}, false};
     assert_int_equal(verify(&exact, (gopt_tolerance){.rel = -1, .abs = 1}, NULL, &e), GOPT_OK);
 }
@@ -150,6 +152,7 @@ static void wide_integers_are_exact(void **state)
     assert_int_equal(gopt_verify_tensor(&a, &b, GOPT_TOLERANCE_DEFAULT, NULL, &e), GOPT_EDIFF);
     assert_non_null(strstr(e.msg, "element 1: 9223372036854775807, 9223372036854775806 expected"));
     assert_ok(gopt_verify_tensor(&a, &b, (gopt_tolerance){.rel = -1, .abs = 1}, NULL, &e), &e);
+    assert_ok(gopt_verify_tensor(&a, &b, (gopt_tolerance){.rel = -1, .abs = -1, .slack = 2}, NULL, &e), &e);
     a.dtype = b.dtype = GOPT_DTYPE_U64;
     assert_int_equal(gopt_verify_tensor(&a, &b, GOPT_TOLERANCE_DEFAULT, NULL, &e), GOPT_EDIFF);
 }

@@ -104,7 +104,7 @@ static gopt_status compare_wide(const gopt_tensor *got, const gopt_tensor *want,
 
 static bool is_exact_and_wide(gopt_dtype d, gopt_tolerance t)
 {
-    return gopt_dtype_is_int(d) && gopt_dtype_bits(d) == 64 && t.rel <= 0 && t.abs <= 0;
+    return gopt_dtype_is_int(d) && gopt_dtype_bits(d) == 64 && t.rel <= 0 && t.abs <= 0 && t.slack <= 0;
 }
 
 /* Complex numbers are compared by their parts. */
