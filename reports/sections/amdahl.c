@@ -1,0 +1,66 @@
+/* amdahl.c: whether what a pass gains end to end is what its operators' speedup and share promise. */
+#include <math.h>
+
+#include "section.h"
+
+static bool known(const gopt_finding_single *s)
+{
+    return isfinite(s->share);
+}
+
+static bool fits(const gopt_page *p)
+{
+    for (int i = 0; i < p->c->n_single; i++)
+        if (known(&p->c->single[i]))
+            return true;
+    return false;
+}
+
+/* A gain above the ceiling cannot come from the operators that the pass touched. */
+static void write_agreement(gopt_table *t, const gopt_finding_single *s)
+{
+    const gopt_finding_ratio *r = &s->speedup;
+    if (!isfinite(r->lo) || !isfinite(r->hi) || isnan(s->amdahl_predicted))
+        gopt_table_text(t, GOPT_TONE_MUTED, "n/a");
+    else if (s->amdahl_ceiling < r->lo)
+        gopt_table_text(t, GOPT_TONE_BAD, "above the ceiling");
+    else if (s->amdahl_predicted < r->lo)
+        gopt_table_text(t, GOPT_TONE_PLAIN, "more than predicted");
+    else if (s->amdahl_predicted > r->hi)
+        gopt_table_text(t, GOPT_TONE_PLAIN, "less than predicted");
+    else
+        gopt_table_text(t, GOPT_TONE_GOOD, "as predicted");
+}
+
+static void write_row(gopt_table *t, const gopt_finding_single *s)
+{
+    gopt_table_text(t, GOPT_TONE_PLAIN, "%s", s->pass);
+    gopt_table_figure(t, s->share, GOPT_TONE_PLAIN);
+    gopt_table_figure(t, s->operator_speedup, GOPT_TONE_PLAIN);
+    gopt_table_figure(t, s->amdahl_predicted, GOPT_TONE_PLAIN);
+    gopt_page_ratio(t, &s->speedup);
+    gopt_table_figure(t, s->amdahl_ceiling, GOPT_TONE_PLAIN);
+    write_agreement(t, s);
+}
+
+static void write(const gopt_page *p)
+{
+    static const gopt_column columns[] = {
+        {.title = "pass", .kind = GOPT_COLUMN_TEXT},      {.title = "share f", .kind = GOPT_COLUMN_SHARE},
+        {.title = "S_p", .kind = GOPT_COLUMN_RATIO},      {.title = "predicted", .kind = GOPT_COLUMN_RATIO},
+        {.title = "measured", .kind = GOPT_COLUMN_RATIO}, {.title = "ceiling", .kind = GOPT_COLUMN_RATIO},
+        {.title = "agreement", .kind = GOPT_COLUMN_TEXT}};
+    gopt_table *t = gopt_table_begin(p->d, columns, GOPT_COUNT(columns));
+    for (int i = 0; i < p->c->n_single; i++)
+        if (known(&p->c->single[i]))
+            write_row(t, &p->c->single[i]);
+    gopt_table_end(t);
+    gopt_document_add(
+        p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
+        "f: part of the baseline's time in the operators that the pass touched; S_p: their own speedup. "
+        "Predicted 1 / ((1 - f) + f / S_p), ceiling 1 / (1 - f); measured is the speedup end to end. f and "
+        "S_p come from traced runs, whose clock reads cost time.");
+}
+
+const gopt_section gopt_section_amdahl = {
+    .title = "Amdahl check", .place = GOPT_SECTION_CLUSTER, .fits = fits, .write = write};

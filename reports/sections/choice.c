@@ -1,0 +1,86 @@
+/* choice.c: the choice beside default and baseline, why it was chosen, and how it differs. */
+#include <math.h>
+
+#include "section.h"
+
+static void write_row(gopt_table *t, const gopt_finding_cluster *c, const gopt_finding_trial *trial)
+{
+    const gopt_finding_latency *l = &trial->latency;
+    gopt_page_trial(t, c, trial->id);
+    gopt_table_interval(t, gopt_known(l->median), gopt_known(l->lo), gopt_known(l->hi), GOPT_TONE_PLAIN);
+    gopt_table_figure(t, l->mean, GOPT_TONE_PLAIN);
+    gopt_table_figure(t, gopt_known(l->p90), GOPT_TONE_PLAIN);
+    gopt_table_figure(t, gopt_known(l->p95), GOPT_TONE_PLAIN);
+    gopt_table_figure(t, gopt_known(l->p99), GOPT_TONE_PLAIN);
+    gopt_table_figure(t, gopt_known(l->samples), GOPT_TONE_PLAIN);
+    gopt_table_figure(t, trial->throughput_per_s, GOPT_TONE_PLAIN);
+}
+
+static void write_latency(const gopt_page *p, const gopt_finding_trial *const *trial, int n)
+{
+    static const gopt_column columns[] = {
+        {.title = "trial", .kind = GOPT_COLUMN_TEXT},    {.title = "median latency", .kind = GOPT_COLUMN_TIME},
+        {.title = "mean", .kind = GOPT_COLUMN_TIME},     {.title = "p90", .kind = GOPT_COLUMN_TIME},
+        {.title = "p95", .kind = GOPT_COLUMN_TIME},      {.title = "p99", .kind = GOPT_COLUMN_TIME},
+        {.title = "samples", .kind = GOPT_COLUMN_COUNT}, {.title = "runs per s", .kind = GOPT_COLUMN_NUMBER}};
+    gopt_table *t = gopt_table_begin(p->d, columns, GOPT_COUNT(columns));
+    for (int i = 0; i < n; i++)
+        write_row(t, p->c, trial[i]);
+    gopt_table_end(t);
+}
+
+static void write_differences(const gopt_page *p, const gopt_finding_trial *chosen, const gopt_finding_trial *from)
+{
+    gopt_text t = {0};
+    gopt_page_difference(&t, chosen, from, 1000);
+    gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN, "Differs from the default by: %s.",
+                      gopt_page_keep(p, &t));
+}
+
+static void write_pipeline(const gopt_page *p, const gopt_finding_trial *chosen)
+{
+    gopt_text t = {0};
+    if (chosen->n_pipeline == 0)
+        gopt_text_put(&t, "no passes");
+    for (int i = 0; i < chosen->n_pipeline; i++)
+        gopt_text_add(&t, "%s%s", i ? ", " : "", chosen->pipeline[i]);
+    gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN, "Pipeline: %s.", gopt_page_keep(p, &t));
+}
+
+static void write_constraints(const gopt_page *p)
+{
+    const gopt_finding_settings *s = &p->f->settings;
+    char memory[32], compile[32], latency[32];
+    if (s->max_memory == GOPT_UNKNOWN && s->max_compile == GOPT_UNKNOWN && s->max_latency == GOPT_UNKNOWN)
+        return;
+    gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN,
+                      "Constraints in force: memory %s, time to compile %s, latency %s.",
+                      s->max_memory == GOPT_UNKNOWN ? "none" : gopt_text_bytes(memory, (double)s->max_memory),
+                      s->max_compile == GOPT_UNKNOWN ? "none" : gopt_text_ns(compile, (double)s->max_compile),
+                      s->max_latency == GOPT_UNKNOWN ? "none" : gopt_text_ns(latency, (double)s->max_latency));
+}
+
+static bool fits(const gopt_page *p)
+{
+    return gopt_finding_trial_find(p->c, p->c->chosen_trial) != NULL;
+}
+
+static void write(const gopt_page *p)
+{
+    const gopt_finding_trial *role[GOPT_FINDING_ROLES], *chosen = gopt_finding_trial_find(p->c, p->c->chosen_trial);
+    const gopt_finding_trial *by_default = gopt_finding_trial_find(p->c, p->c->default_trial);
+    write_latency(p, role, gopt_finding_roles(p->c, role));
+    if (p->c->reason)
+        gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN, "Why: %s.", p->c->reason);
+    write_constraints(p);
+    write_pipeline(p, chosen);
+    if (by_default && by_default != chosen)
+        write_differences(p, chosen, by_default);
+    if (isfinite(chosen->max_rel) || isfinite(chosen->max_abs))
+        gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN,
+                          "Largest error against the reference: absolute %.3g, relative %.3g.", chosen->max_abs,
+                          chosen->max_rel);
+}
+
+const gopt_section gopt_section_choice = {
+    .title = "The choice", .place = GOPT_SECTION_CLUSTER, .fits = fits, .write = write};

@@ -1,0 +1,85 @@
+/* front.c: what no other trial beats in latency, memory and compile cost together, the fastest first. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "section.h"
+
+enum { DIFFERENCES = 3 };
+
+static int by_latency(const void *a, const void *b)
+{
+    int64_t x = (*(const gopt_finding_trial *const *)a)->latency.median;
+    int64_t y = (*(const gopt_finding_trial *const *)b)->latency.median;
+    return (x > y) - (x < y);
+}
+
+/* Members, and baseline and default to compare with; in the document's arena. */
+static const gopt_finding_trial **collect(const gopt_page *p, int *n)
+{
+    const gopt_finding_trial **member = GOPT_NEW(&p->d->arena, const gopt_finding_trial *, p->c->n_trials);
+    *n = 0;
+    for (int i = 0; member && i < p->c->n_trials; i++) {
+        const gopt_finding_trial *t = &p->c->trials[i];
+        if (gopt_finding_trial_is_ok(t) && (gopt_finding_on_front(p->c, t->id) || *gopt_finding_role_name(p->c, t->id)))
+            member[(*n)++] = t;
+    }
+    if (member)
+        qsort(member, (size_t)*n, sizeof(*member), by_latency);
+    return member;
+}
+
+static void write_difference(const gopt_page *p, gopt_table *t, const gopt_finding_trial *trial)
+{
+    const gopt_finding_trial *from = gopt_finding_trial_find(p->c, p->c->default_trial);
+    gopt_text text = {0};
+    if (from && from != trial && trial->id != p->c->baseline_trial)
+        gopt_page_difference(&text, trial, from, DIFFERENCES);
+    gopt_table_text(t, GOPT_TONE_MUTED, "%s", gopt_page_keep(p, &text));
+}
+
+static void write_row(const gopt_page *p, gopt_table *t, const gopt_finding_trial *trial)
+{
+    bool on_front = gopt_finding_on_front(p->c, trial->id);
+    gopt_page_trial(t, p->c, trial->id);
+    gopt_table_text(t, GOPT_TONE_PLAIN, "%s", on_front ? "yes" : "no");
+    gopt_page_ratio(t, &trial->speedup);
+    gopt_page_verdict(t, trial->speedup.verdict, gopt_finding_verdict_name(trial->speedup.verdict));
+    gopt_table_figure(t, gopt_known(trial->latency.median), GOPT_TONE_PLAIN);
+    gopt_table_figure(t, gopt_known(trial->memory.peak), GOPT_TONE_PLAIN);
+    gopt_table_figure(t, gopt_known(trial->compile.total), GOPT_TONE_PLAIN);
+    if (trial->break_even_requests >= 0)
+        gopt_table_figure(t, ceil(trial->break_even_requests), GOPT_TONE_PLAIN);
+    else
+        gopt_table_text(t, GOPT_TONE_MUTED, "never");
+    gopt_table_figure(t, trial->utility, GOPT_TONE_PLAIN);
+    write_difference(p, t, trial);
+}
+
+static void write(const gopt_page *p)
+{
+    static const gopt_column columns[] = {
+        {.title = "trial", .kind = GOPT_COLUMN_TEXT},
+        {.title = "front", .kind = GOPT_COLUMN_TEXT},
+        {.title = "speedup", .kind = GOPT_COLUMN_RATIO},
+        {.title = "verdict", .kind = GOPT_COLUMN_TEXT},
+        {.title = "median", .kind = GOPT_COLUMN_TIME},
+        {.title = "peak", .kind = GOPT_COLUMN_BYTES},
+        {.title = "compile", .kind = GOPT_COLUMN_TIME},
+        {.title = "break-even", .kind = GOPT_COLUMN_COUNT},
+        {.title = "utility", .kind = GOPT_COLUMN_RATIO},
+        {.title = "differs from the default by", .kind = GOPT_COLUMN_TEXT, .prose = true}};
+    int n;
+    const gopt_finding_trial **member = collect(p, &n);
+    gopt_table *t = gopt_table_begin(p->d, columns, GOPT_COUNT(columns));
+    for (int i = 0; i < n; i++)
+        write_row(p, t, member[i]);
+    gopt_table_end(t);
+    gopt_document_add(
+        p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
+        "Break-even N = T_compile / (T_base - T_run) requests. Utility U = S / (1 + alpha T_compile / T_run), "
+        "alpha %g.",
+        p->f->settings.alpha);
+    gopt_page_figure(p, "cost_benefit");
+}
+
+const gopt_section gopt_section_front = {.title = "The front", .place = GOPT_SECTION_CLUSTER, .write = write};
