@@ -178,7 +178,7 @@ static gopt_status divide(gopt_exec *x, const layout *l, double *v, gopt_err *e)
 {
     gopt_dtype d = precision(x);
     double *scale;
-    int64_t n = gopt_tensor_count(x->in[X]), step, at = 0;
+    int64_t n = gopt_tensor_count(x->in[X]), step = 0, at = 0;
     GOPT_TRY(gopt_ref_load(x, SCALE, &scale, e));
     GOPT_TRY(gopt_ref_round(x, d, v, n, e));
     GOPT_TRY(gopt_ref_round(x, d, scale, gopt_tensor_count(x->in[SCALE]), e));
@@ -194,7 +194,7 @@ gopt_status gopt_quantize_run(gopt_exec *x, gopt_err *e)
 {
     layout l;
     double *v, *zero;
-    int64_t step, at = 0;
+    int64_t step = 0, at = 0;
     GOPT_TRY(gopt_ref_begin(x, e));
     GOPT_TRY(read_layout(x, &l, e));
     GOPT_TRY(gopt_ref_load(x, X, &v, e));
@@ -242,7 +242,7 @@ gopt_status gopt_dequantize_run(gopt_exec *x, gopt_err *e)
 {
     layout l;
     double *v, *scale, *zero;
-    int64_t step, at = 0;
+    int64_t step = 0, at = 0;
     GOPT_TRY(gopt_ref_begin(x, e));
     GOPT_TRY(read_layout(x, &l, e));
     GOPT_TRY(gopt_ref_load(x, X, &v, e));

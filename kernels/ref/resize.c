@@ -82,7 +82,7 @@ static gopt_status policy_scale(gopt_attrs a, const int64_t *in, const int64_t *
 
 static gopt_status infer_sizes(gopt_infer *x, const int *axis, int n, gopt_dim *dim, gopt_err *e)
 {
-    int64_t count, in[GOPT_RANK_MAX], size[GOPT_RANK_MAX];
+    int64_t count, in[GOPT_RANK_MAX] = {0}, size[GOPT_RANK_MAX] = {0};
     bool known = true;
     double scale;
     GOPT_TRY(gopt_ref_vector(x, SIZES, gopt_dim_of(n), "sizes", e));
