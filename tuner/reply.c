@@ -1,5 +1,6 @@
 /* reply.c: JSON of the worker protocol and of configurations, both ways. */
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,10 +27,34 @@ static double number(const cJSON *o, const char *name, double fallback)
     return cJSON_IsNumber(n) ? n->valuedouble : fallback;
 }
 
+/* A whole number as far as doubles hold them: a damaged file must not overflow a conversion. */
+static int64_t whole(const cJSON *o, const char *name, int64_t fallback)
+{
+    static const double MOST = 9007199254740992.0;
+    double v = number(o, name, (double)fallback);
+    return v >= -MOST && v <= MOST ? (int64_t)v : fallback;
+}
+
+static int count(const cJSON *o, const char *name)
+{
+    return (int)GOPT_MIN(GOPT_MAX(whole(o, name, 0), 0), (int64_t)INT32_MAX);
+}
+
+static size_t bytes(const cJSON *o, const char *name)
+{
+    return (size_t)GOPT_MAX(whole(o, name, 0), 0);
+}
+
 static const char *text(const cJSON *o, const char *name, gopt_arena *a)
 {
     const char *s = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, name));
     return s ? gopt_arena_str(a, s) : NULL;
+}
+
+static const char *text_or(const cJSON *o, const char *name, const char *fallback, gopt_arena *a)
+{
+    const char *s = text(o, name, a);
+    return s ? s : fallback;
 }
 
 static gopt_trial_status status_of(const cJSON *o)
@@ -44,12 +69,12 @@ static gopt_trial_status status_of(const cJSON *o)
 static void read_memory(gopt_memory *out, const cJSON *o)
 {
     const cJSON *m = cJSON_GetObjectItemCaseSensitive(o, "memory");
-    *out = (gopt_memory){.peak = (size_t)number(m, "peak", 0),
-                         .steady = (size_t)number(m, "steady", 0),
-                         .weights = (size_t)number(m, "weights", 0),
-                         .arena = (size_t)number(m, "arena", 0),
-                         .workspace = (size_t)number(m, "workspace", 0),
-                         .runtime = (size_t)number(m, "runtime", 0)};
+    *out = (gopt_memory){.peak = bytes(m, "peak"),
+                         .steady = bytes(m, "steady"),
+                         .weights = bytes(m, "weights"),
+                         .arena = bytes(m, "arena"),
+                         .workspace = bytes(m, "workspace"),
+                         .runtime = bytes(m, "runtime")};
 }
 
 static unsigned char *read_touched(const cJSON *pass, int origins, gopt_arena *a)
@@ -62,11 +87,13 @@ static unsigned char *read_touched(const cJSON *pass, int origins, gopt_arena *a
     return touched;
 }
 
+enum { ORIGINS_MAX = 1 << 24 }; /* a number above is no model's */
+
 static void read_passes(gopt_reply *out, const cJSON *o, gopt_arena *a)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(o, "passes"), *one;
     int n = cJSON_GetArraySize(list), i = 0;
-    out->n_origins = (int)number(o, "origins", 0);
+    out->n_origins = GOPT_MIN(count(o, "origins"), ORIGINS_MAX);
     out->passes = GOPT_NEW(a, gopt_trial_pass, n);
     out->touched = GOPT_NEW(a, unsigned char *, n);
     if (!out->passes || !out->touched)
@@ -75,10 +102,10 @@ static void read_passes(gopt_reply *out, const cJSON *o, gopt_arena *a)
     cJSON_ArrayForEach(one, list)
     {
         out->passes[i] = (gopt_trial_pass){.pass = text(one, "pass", a),
-                                           .changed = (int)number(one, "changed", 0),
-                                           .nodes_before = (int)number(one, "nodes_before", 0),
-                                           .nodes_after = (int)number(one, "nodes_after", 0),
-                                           .ns = (int64_t)number(one, "ns", 0)};
+                                           .changed = count(one, "changed"),
+                                           .nodes_before = count(one, "nodes_before"),
+                                           .nodes_after = count(one, "nodes_after"),
+                                           .ns = whole(one, "ns", 0)};
         out->touched[i++] = read_touched(one, out->n_origins, a);
     }
 }
@@ -94,17 +121,17 @@ gopt_status gopt_reply_parse(gopt_reply *out, const char *json, gopt_arena *a, g
     out->plan_hash = text(o, "plan_hash", a);
     const cJSON *compile = cJSON_GetObjectItemCaseSensitive(o, "compile");
     for (int i = 0; i < GOPT_STAGE_COUNT; i++)
-        out->stage_ns[i] = (int64_t)number(compile, gopt_stage_names[i], 0);
-    out->compile_ns = (int64_t)number(o, "compile_ns", -1);
-    out->compile_peak = (int64_t)number(o, "compile_peak", -1);
+        out->stage_ns[i] = whole(compile, gopt_stage_names[i], 0);
+    out->compile_ns = whole(o, "compile_ns", -1);
+    out->compile_peak = whole(o, "compile_peak", -1);
     out->cached = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "cached"));
-    out->native = (int)number(o, "native", 0);
-    out->generated = (int)number(o, "generated", 0);
-    out->reference = (int)number(o, "reference", 0);
+    out->native = count(o, "native");
+    out->generated = count(o, "generated");
+    out->reference = count(o, "reference");
     read_memory(&out->memory, o);
     out->max_abs = number(o, "max_abs", -1);
     out->max_rel = number(o, "max_rel", -1);
-    out->verify_ns = (int64_t)number(o, "verify_ns", 0);
+    out->verify_ns = whole(o, "verify_ns", 0);
     out->predicted_s = number(o, "predicted_s", -1);
     read_passes(out, o, a);
     cJSON_Delete(o);
@@ -115,10 +142,10 @@ static void read_step(gopt_trial_step *s, const cJSON *o, gopt_arena *a)
 {
     const cJSON *origin = cJSON_GetObjectItemCaseSensitive(o, "origin"), *one;
     int n = cJSON_GetArraySize(origin);
-    *s = (gopt_trial_step){.name = text(o, "name", a),
-                           .op = text(o, "op", a),
-                           .kernel = text(o, "kernel", a),
-                           .ns = (int64_t)number(o, "ns", 0)};
+    *s = (gopt_trial_step){.name = text_or(o, "name", "?", a),
+                           .op = text_or(o, "op", "?", a),
+                           .kernel = text_or(o, "kernel", "?", a),
+                           .ns = whole(o, "ns", 0)};
     s->origin = GOPT_NEW(a, int, n);
     if (s->origin)
         cJSON_ArrayForEach(one, origin) s->origin[s->n_origin++] = one->valueint;
@@ -173,10 +200,10 @@ static gopt_status set_from(gopt_config *c, const cJSON *one, gopt_err *e)
         gopt_status s = gopt_knob_parse(k, one->valuestring, &c->v[row], e);
         return s ? gopt_within(e, s, "%s", one->string) : GOPT_OK;
     }
-    int64_t v = cJSON_IsBool(one) ? cJSON_IsTrue(one) : (int64_t)one->valuedouble;
-    if (!gopt_knob_valid(k, v))
-        return gopt_fail(e, GOPT_EUSAGE, "knob %s cannot be %lld", one->string, (long long)v);
-    c->v[row] = v;
+    double v = cJSON_IsBool(one) ? cJSON_IsTrue(one) : cJSON_IsNumber(one) ? one->valuedouble : NAN;
+    if (!(fabs(v) <= 1e15) || v != floor(v) || !gopt_knob_valid(k, (int64_t)v))
+        return gopt_fail(e, GOPT_EUSAGE, "knob %s cannot be %g", one->string, v);
+    c->v[row] = (int64_t)v;
     return GOPT_OK;
 }
 
