@@ -208,15 +208,9 @@ static void count_kernels(const gopt_plan *p, int *count, int *steps)
     }
 }
 
-static gopt_status put_kernels(const gopt_inspection *x, const gopt_plan *p, gopt_err *e)
+static void put_kernels(const gopt_inspection *x, const int *count, int n)
 {
-    int n = gopt_kernel_count() + 1, steps = 0;
-    int *count = gopt_calloc((size_t)n, sizeof *count);
     cJSON *list = x->json ? cJSON_AddObjectToObject(x->json, "kernels") : NULL;
-    if (!count)
-        return gopt_oom(e);
-    count_kernels(p, count, &steps);
-    gopt_inspect_number(x, "steps", "steps", steps);
     if (x->text)
         gopt_text_put(x->text, "kernels:\n");
     for (int i = 0; i < n; i++) {
@@ -227,18 +221,13 @@ static gopt_status put_kernels(const gopt_inspection *x, const gopt_plan *p, gop
         else if (count[i])
             gopt_json_number(list, name, count[i]);
     }
-    gopt_free(count);
-    return GOPT_OK;
 }
 
-gopt_status gopt_inspect_bundle(const gopt_inspection *x, gopt_err *e)
+static void put_facts(const gopt_inspection *x, const gopt_plan *p, gopt_hash content, int steps)
 {
-    gopt_plan *p;
-    gopt_hash content;
     char hex[33];
     struct stat st = {0};
     size_t code = 0;
-    GOPT_TRY(gopt_bundle_read(&p, x->path, &content, e));
     stat(x->path, &st);
     for (int i = 0; i < p->n_code; i++)
         code += p->code[i].bytes;
@@ -246,17 +235,34 @@ gopt_status gopt_inspect_bundle(const gopt_inspection *x, gopt_err *e)
     gopt_inspect_bytes(x, "bytes", "size", (double)st.st_size);
     gopt_inspect_text(x, "isa", "built for", gopt_isa_name(p->target.isa));
     gopt_inspect_number(x, "threads", "threads", p->target.threads);
+    gopt_inspect_number(x, "steps", "steps", steps);
     gopt_inspect_bytes(x, "weights", "weights", (double)p->weight_bytes);
     gopt_inspect_bytes(x, "arena", "activations", (double)p->arena_bytes);
     gopt_inspect_bytes(x, "workspace", "workspace", (double)p->workspace_bytes);
     gopt_inspect_bytes(x, "code", "generated code", (double)code);
+}
+
+gopt_status gopt_inspect_bundle(const gopt_inspection *x, gopt_err *e)
+{
+    gopt_plan *p;
+    gopt_hash content;
+    int n = gopt_kernel_count() + 1, steps = 0;
+    GOPT_TRY(gopt_bundle_read(&p, x->path, &content, e));
+    int *count = gopt_calloc((size_t)n, sizeof *count);
+    if (!count) {
+        gopt_plan_free(p);
+        return gopt_oom(e);
+    }
+    count_kernels(p, count, &steps);
+    put_facts(x, p, content, steps);
     put_ports(x, "inputs", p->ports, p->n_inputs);
     put_ports(x, "outputs", p->ports + p->n_inputs, p->n_outputs);
-    gopt_status s = put_kernels(x, p, e);
+    put_kernels(x, count, n);
     if (x->verbose && x->text)
         gopt_text_put(x->text, "steps in order:\n");
-    if (!s && (x->verbose || x->json))
+    if (x->verbose || x->json)
         put_steps(x, x->json ? cJSON_AddArrayToObject(x->json, "plan") : NULL, p, 0);
+    gopt_free(count);
     gopt_plan_free(p);
-    return s;
+    return GOPT_OK;
 }

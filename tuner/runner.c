@@ -1,0 +1,289 @@
+/* runner.c: import, bind, compile; or open; then bind inputs. */
+#include "runner.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "compile.h"
+#include "import.h"
+#include "inputs.h"
+#include "manifest.h"
+#include "shape.h"
+#include "subject.h"
+
+/* ---- what is run ---- */
+
+/* Takes over the graph. */
+static gopt_status compile(gopt_runner *r, gopt_graph *g, const gopt_runner_options *o, gopt_err *e)
+{
+    gopt_config config;
+    gopt_compile_log log;
+    gopt_compile_options c = {.cache_dir = o->place->cache, .scratch_dir = o->place->scratch};
+    gopt_status s = gopt_pick_config(&config, o->pick, e);
+    if (s) {
+        gopt_graph_free(g);
+        return s;
+    }
+    r->threads = (int)gopt_config_threads(&config);
+    gopt_target_host(&c.target, r->threads);
+    s = gopt_compile(&r->own, g, &config, &c, &log, e);
+    gopt_compile_log_fini(&log);
+    GOPT_TRY(s);
+    r->plan = r->own;
+    r->inputs = r->plan->ports;
+    r->outputs = r->plan->ports + r->plan->n_inputs;
+    r->n_inputs = r->plan->n_inputs;
+    r->n_outputs = r->plan->n_outputs;
+    return gopt_engine_new(&r->engine, r->plan, r->threads, e);
+}
+
+static gopt_status open_deployed(gopt_runner *r, const char *path, const gopt_runner_options *o, gopt_err *e)
+{
+    gopt_options options = {.threads = o->pick->threads};
+    GOPT_TRY(gopt_model_open(&r->model, path, &options, e));
+    GOPT_TRY(gopt_session_new(&r->session, r->model, e));
+    r->engine = gopt_session_engine(r->session);
+    r->n_inputs = gopt_model_inputs(r->model, &r->inputs);
+    r->n_outputs = gopt_model_outputs(r->model, &r->outputs);
+    return GOPT_OK;
+}
+
+static gopt_status bind(gopt_runner *r, const gopt_tensor *const *in, gopt_err *e)
+{
+    for (int i = 0; i < r->n_inputs; i++)
+        GOPT_TRY(gopt_engine_bind(r->engine, i, in[i], e));
+    return GOPT_OK;
+}
+
+/* A folder that gopt-tune wrote stands for its manifest. */
+static gopt_status resolve(gopt_subject *kind, char *path, size_t size, const char *given, gopt_err *e)
+{
+    GOPT_TRY(gopt_subject_find(kind, given, e));
+    snprintf(path, size,
+             *kind == GOPT_SUBJECT_OUT     ? "%s/manifest.yaml"
+             : *kind == GOPT_SUBJECT_CASES ? "%s/model.onnx"
+                                           : "%s",
+             given);
+    if (*kind == GOPT_SUBJECT_OUT)
+        *kind = GOPT_SUBJECT_MANIFEST;
+    else if (*kind == GOPT_SUBJECT_CASES)
+        *kind = GOPT_SUBJECT_MODEL;
+    return *kind == GOPT_SUBJECT_STUDY ? gopt_fail(e, GOPT_EINPUT, "%s: a study holds nothing that runs", given)
+                                       : GOPT_OK;
+}
+
+/* ---- inputs made up ---- */
+
+static gopt_status make_from_model(gopt_runner *r, gopt_graph *g, uint64_t seed, gopt_err *e)
+{
+    r->source = "the model";
+    return gopt_inputs_make(&r->made, g, GOPT_INPUT_RANDOM, seed, &r->arena, e);
+}
+
+/* Types and shapes are all that is known: a graph of inputs alone. */
+static gopt_status make_from_ports(gopt_runner *r, uint64_t seed, gopt_err *e)
+{
+    gopt_graph *g;
+    GOPT_TRY(gopt_graph_new(&g, e));
+    gopt_status s = GOPT_OK;
+    for (int i = 0; !s && i < r->n_inputs; i++) {
+        const gopt_port *p = &r->inputs[i];
+        gopt_fact f = {.dtype = p->dtype, .rank = p->rank};
+        for (int d = 0; d < p->rank; d++)
+            f.dim[d] = gopt_dim_of(p->dim[d] < 0 ? 1 : p->dim[d]);
+        if (!gopt_graph_input(g, p->name, &f))
+            s = gopt_oom(e);
+    }
+    if (!s)
+        s = make_from_model(r, g, seed, e);
+    r->source = "types and shapes";
+    gopt_graph_free(g);
+    return s;
+}
+
+static gopt_status bind_to_ports(const gopt_runner *r, gopt_graph *g, gopt_arena *a, gopt_err *e)
+{
+    gopt_tensor *t = GOPT_NEW(a, gopt_tensor, r->n_inputs);
+    const gopt_tensor **in = GOPT_NEW(a, const gopt_tensor *, r->n_inputs);
+    if (!t || !in)
+        return gopt_oom(e);
+    if (g->n_inputs != r->n_inputs)
+        return gopt_fail(e, GOPT_EINPUT, "the model has %d inputs, the bundle %d", g->n_inputs, r->n_inputs);
+    for (int i = 0; i < r->n_inputs; i++) {
+        t[i] = (gopt_tensor){.dtype = r->inputs[i].dtype, .rank = r->inputs[i].rank};
+        memcpy(t[i].dim, r->inputs[i].dim, sizeof t[i].dim);
+        in[i] = &t[i];
+    }
+    return gopt_shape_bind_to(g, in, e);
+}
+
+static gopt_status make_for_deployed(gopt_runner *r, const char *model, uint64_t seed, gopt_err *e)
+{
+    gopt_graph *g;
+    if (gopt_model_import(&g, model, NULL, NULL))
+        return make_from_ports(r, seed, e);
+    gopt_status s = bind_to_ports(r, g, &r->arena, NULL);
+    if (!s)
+        s = make_from_model(r, g, seed, NULL);
+    gopt_graph_free(g);
+    return s ? make_from_ports(r, seed, e) : GOPT_OK;
+}
+
+/* The model that a manifest names, where it still is. */
+static void find_model(char *buf, size_t size, gopt_subject kind, const char *path, const char *given)
+{
+    gopt_manifest *m;
+    snprintf(buf, size, "%s", given ? given : "");
+    if (given || kind != GOPT_SUBJECT_MANIFEST || gopt_manifest_read(&m, path, NULL))
+        return;
+    if (m->model_path)
+        gopt_manifest_path(buf, size, path, m->model_path);
+    gopt_manifest_free(m);
+}
+
+/* ---- models ---- */
+
+static gopt_status compile_made(gopt_runner *r, const char *path, int64_t length, const gopt_runner_options *o,
+                                gopt_err *e)
+{
+    gopt_graph *g;
+    gopt_text shape = {0};
+    int made_up = 0;
+    GOPT_TRY(gopt_model_import(&g, path, NULL, e));
+    gopt_status s = gopt_shape_bind(g, o->shapes, length, &shape, &made_up, e);
+    snprintf(r->shape, sizeof r->shape, "%s", gopt_text_str(&shape));
+    gopt_text_fini(&shape);
+    r->made_up = made_up > 0;
+    if (!s)
+        s = make_from_model(r, g, o->seed, e);
+    if (s) {
+        gopt_graph_free(g);
+        return s;
+    }
+    GOPT_TRY(compile(r, g, o, e));
+    GOPT_TRY(bind(r, r->made, e));
+    return gopt_engine_run(r->engine, 0, e);
+}
+
+static gopt_status open_model_made(gopt_runner *r, const char *path, const gopt_runner_options *o, gopt_err *e)
+{
+    gopt_err first;
+    gopt_status s = GOPT_OK, first_status = GOPT_OK;
+    for (int i = 0; i < GOPT_LENGTHS; i++) {
+        gopt_runner_close(r);
+        s = compile_made(r, path, gopt_lengths[i], o, e);
+        if ((s != GOPT_EINPUT && s != GOPT_EUNSUP) || !r->made_up)
+            return s;
+        if (i == 0) {
+            first = *e;
+            first_status = s;
+        }
+    }
+    return gopt_fail(e, first_status, "%.400s; sizes were made up, choose with --shape", first.msg);
+}
+
+gopt_status gopt_runner_open_made(gopt_runner *r, const char *given, const gopt_runner_options *o, gopt_err *e)
+{
+    gopt_subject kind;
+    char path[PATH_MAX], model[PATH_MAX];
+    *r = (gopt_runner){0};
+    GOPT_TRY(resolve(&kind, path, sizeof path, given, e));
+    if (kind == GOPT_SUBJECT_MODEL)
+        return open_model_made(r, path, o, e);
+    GOPT_TRY(open_deployed(r, path, o, e));
+    find_model(model, sizeof model, kind, path, o->model);
+    GOPT_TRY(make_for_deployed(r, model, o->seed, e));
+    return bind(r, r->made, e);
+}
+
+/* ---- inputs that are given ---- */
+
+typedef struct given {
+    const gopt_tensor *tensor;
+    const char *const *name;
+    int n;
+} given;
+
+/* in[k]: the tensor of the k-th of n inputs called `names`. */
+static gopt_status match(const gopt_tensor **in, const given *g, const char *const *names, int n, gopt_err *e)
+{
+    for (int i = 0; i < g->n; i++) {
+        int k = 0;
+        while (g->name[i] && k < n && strcmp(names[k], g->name[i]) != 0)
+            k++;
+        if (!g->name[i])
+            k = i;
+        if (k >= n && g->name[i] && n)
+            return gopt_within(e, gopt_unknown(e, "input", g->name[i], names, n), "--input");
+        if (k >= n)
+            return gopt_fail(e, GOPT_EUSAGE, "--input: more inputs than the model has (%d)", n);
+        if (in[k])
+            return gopt_fail(e, GOPT_EUSAGE, "--input: input %s is given twice", names[k]);
+        in[k] = &g->tensor[i];
+    }
+    for (int k = 0; k < n; k++)
+        if (!in[k])
+            return gopt_fail(e, GOPT_EUSAGE, "input %s is missing: --input %s=FILE", names[k], names[k]);
+    return GOPT_OK;
+}
+
+/* Of the graph's inputs, or of the opened model's when graph is NULL. */
+static gopt_status match_inputs(gopt_runner *r, const gopt_graph *graph, const given *g, const gopt_tensor ***in,
+                                gopt_err *e)
+{
+    int n = graph ? graph->n_inputs : r->n_inputs;
+    const char **names = GOPT_NEW(&r->arena, const char *, n);
+    *in = GOPT_NEW(&r->arena, const gopt_tensor *, n);
+    if (!names || !*in)
+        return gopt_oom(e);
+    for (int i = 0; i < n; i++)
+        names[i] = graph ? graph->inputs[i]->name : r->inputs[i].name;
+    return match(*in, g, names, n, e);
+}
+
+static gopt_status open_model_for(gopt_runner *r, const char *path, const gopt_runner_options *o, const given *g,
+                                  gopt_err *e)
+{
+    gopt_graph *graph;
+    const gopt_tensor **in;
+    GOPT_TRY(gopt_model_import(&graph, path, NULL, e));
+    gopt_status s = match_inputs(r, graph, g, &in, e);
+    if (!s)
+        s = gopt_shape_bind_to(graph, in, e);
+    if (s) {
+        gopt_graph_free(graph);
+        return s;
+    }
+    GOPT_TRY(compile(r, graph, o, e));
+    return bind(r, in, e);
+}
+
+gopt_status gopt_runner_open_for(gopt_runner *r, const char *path_given, const gopt_runner_options *o,
+                                 const gopt_tensor *tensor, const char *const *name, int n, gopt_err *e)
+{
+    gopt_subject kind;
+    char path[PATH_MAX];
+    given g = {.tensor = tensor, .name = name, .n = n};
+    const gopt_tensor **in;
+    *r = (gopt_runner){0};
+    GOPT_TRY(resolve(&kind, path, sizeof path, path_given, e));
+    if (kind == GOPT_SUBJECT_MODEL)
+        return open_model_for(r, path, o, &g, e);
+    GOPT_TRY(open_deployed(r, path, o, e));
+    GOPT_TRY(match_inputs(r, NULL, &g, &in, e));
+    return bind(r, in, e);
+}
+
+void gopt_runner_close(gopt_runner *r)
+{
+    if (r->session)
+        gopt_session_free(r->session);
+    else
+        gopt_engine_free(r->engine);
+    gopt_model_close(r->model);
+    gopt_plan_free(r->own);
+    gopt_arena_fini(&r->arena);
+    *r = (gopt_runner){0};
+}

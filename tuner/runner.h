@@ -1,0 +1,42 @@
+/* runner.h: a model, manifest or bundle made ready to run in this process. */
+#ifndef GOPT_RUNNER_H
+#define GOPT_RUNNER_H
+
+#include "deploy.h"
+#include "graph.h"
+#include "pick.h"
+#include "workplace.h"
+
+typedef struct gopt_runner {
+    gopt_engine *engine;
+    const gopt_plan *plan; /* compiled here; NULL: opened through gopt.h */
+    const gopt_port *inputs, *outputs;
+    int n_inputs, n_outputs, threads;
+    char shape[256];                /* "batch=1,seq=32" of a model with symbolic dimensions, else empty */
+    bool made_up;                   /* sizes in it that nobody gave */
+    const gopt_tensor *const *made; /* inputs, when they were made up: gopt_runner_open_made */
+    const char *source;             /* what they were made from, for people */
+    gopt_arena arena;
+    gopt_plan *own;
+    gopt_model *model;
+    gopt_session *session;
+} gopt_runner;
+
+/* What a model is compiled with; manifests and bundles are as they are. */
+typedef struct gopt_runner_options {
+    const gopt_pick *pick; /* threads count for manifests and bundles, too */
+    const gopt_shapes *shapes;
+    const gopt_workplace *place;
+    const char *model; /* what a bundle was made from, to make inputs; NULL: unknown */
+    uint64_t seed;
+} gopt_runner_options;
+
+/* Opens path and makes up and binds inputs: from the model where it can be found, else from types and shapes alone. */
+gopt_status gopt_runner_open_made(gopt_runner *r, const char *path, const gopt_runner_options *o, gopt_err *e);
+/* Opens path for inputs that are given: n tensors, by name[i] of the model's inputs (NULL: by position). Binds them.
+ * EUSAGE when one is missing or unknown. They must outlive the runner. */
+gopt_status gopt_runner_open_for(gopt_runner *r, const char *path, const gopt_runner_options *o,
+                                 const gopt_tensor *tensor, const char *const *name, int n, gopt_err *e);
+void gopt_runner_close(gopt_runner *r); /* also after a failed open */
+
+#endif
