@@ -111,13 +111,13 @@ static int collect_cases(generated_case *cases, problem *p, char (*what)[512], g
             if (!gopt_kernels[k]->generated)
                 continue;
             for (int sample = 0; sample < 2; sample++) { /* the default and one more, another each time */
-                checkern_case c = {.kernel = gopt_kernels[k], .p = &p[i], .what = what[i]};
+                checkern_case c = {.kernel = gopt_kernels[k], .p = &p[i], .what = what[i], .pack = sample == 0};
                 c.target = checkern_target(isa, 2);
                 sample_knobs(c.kernel, sample ? ++turn : 0, c.knob);
                 if (!c.kernel->fits(&p[i].group, c.knob, &c.target))
                     continue;
                 assert_true(n + 2 <= CASES_MAX);
-                cases[n++] = (generated_case){c, emitted_add(e, c.kernel, &p[i].group, c.knob, &c.target)};
+                cases[n++] = (generated_case){c, emitted_add(e, &c)};
             }
         }
     return n;

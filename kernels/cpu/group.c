@@ -40,15 +40,20 @@ int gopt_operand_ints(const gopt_operand *o, int64_t *out, int max)
     return (int)n;
 }
 
-static int append_post(const gopt_group *g, gopt_expr *x, int acc)
+int gopt_group_loads(const gopt_group *g, gopt_expr *x, int *load)
 {
-    int load[GOPT_EXPR_LIMIT], n = gopt_expr_loads(g->post);
     bool live[GOPT_EXPR_LIMIT];
     gopt_expr_live(g->post, live);
-    memset(load, -1, sizeof load);
+    memset(load, -1, GOPT_EXPR_LIMIT * sizeof *load);
     for (int k = 0; k < g->post->n; k++)
         if (live[k] && g->post->at[k].code == GOPT_EXPR_LOAD)
             load[g->post->at[k].i] = gopt_expr_load(x, (int)g->post->at[k].i, g->post->at[k].dtype);
+    return gopt_expr_loads(g->post);
+}
+
+static int append_post(const gopt_group *g, gopt_expr *x, int acc)
+{
+    int load[GOPT_EXPR_LIMIT], n = gopt_group_loads(g, x, load);
     return gopt_expr_splice(x, g->post, load, n, acc);
 }
 

@@ -18,6 +18,10 @@ int gopt_operand_ints(const gopt_operand *o, int64_t *out, int max);
  */
 gopt_status gopt_group_expr(const gopt_group *g, gopt_expr *x, gopt_err *e);
 
+/* Instructions of x that load what post loads, by operand (GOPT_EXPR_LIMIT of them, -1: not loaded), for
+ * gopt_expr_splice; their number. */
+int gopt_group_loads(const gopt_group *g, gopt_expr *x, int *load);
+
 /* Parts that a call with this much work is worth: waking a second thread costs a few microseconds. */
 int gopt_parts(const gopt_target *t, double flops, double bytes);
 /* Part `part` of `parts` of [0, n): [*lo, *hi), a multiple of `grain` each but the last. */

@@ -41,7 +41,7 @@ static void bench_one(const checkern_case *k)
 static void bench_generated(checkern_case *k, const char *dir)
 {
     emitted e = {0};
-    emitted_add(&e, k->kernel, &k->p->group, k->knob, &k->target);
+    emitted_add(&e, k);
     if (emitted_compile(&e, k->target.isa, "cc", "-O2", dir)) {
         k->generated = emitted_function(&e, 0);
         bench_one(k);

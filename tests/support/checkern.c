@@ -58,24 +58,32 @@ static void check_guard(const checkern_case *k, const void *memory, size_t bytes
             fail_msg("%s on %s: wrote past the %s", k->kernel->name, k->what, which);
 }
 
+gopt_group checkern_group(const checkern_case *k, gopt_operand *in)
+{
+    gopt_group g = k->p->group;
+    for (int i = 0; i < g.n_in; i++) {
+        in[i] = g.in[i];
+        in[i].packed = k->pack && k->kernel->packed_bytes && in[i].constant &&
+                       k->kernel->packed_bytes(&k->p->group, k->knob, &k->target, i) > 0;
+    }
+    g.in = in;
+    return g;
+}
+
 static void bind_inputs(checkern_call *c, const checkern_case *k)
 {
     const gopt_group *g = &k->p->group;
-    gopt_operand *in = gopt_arena_copy(&c->arena, g->in, (size_t)GOPT_MAX(g->n_in, 1), sizeof *in);
     const void **data = GOPT_NEW(&c->arena, const void *, g->n_in + 1);
-    c->group.in = in;
+    c->group = checkern_group(k, GOPT_NEW(&c->arena, gopt_operand, g->n_in));
     c->task.in = data;
     for (int i = 0; i < g->n_in; i++) {
-        size_t bytes = k->pack && k->kernel->packed_bytes && in[i].constant
-                           ? k->kernel->packed_bytes(g, k->knob, &k->target, i)
-                           : 0;
         data[i] = k->p->tensor[i].data;
-        if (!bytes)
+        if (!c->group.in[i].packed)
             continue;
+        size_t bytes = k->kernel->packed_bytes(g, k->knob, &k->target, i);
         unsigned char *packed = guarded(&c->arena, bytes);
         k->kernel->pack(g, k->knob, &k->target, i, packed);
         check_guard(k, packed, bytes, "packed constant");
-        in[i].packed = true;
         data[i] = packed;
     }
 }
@@ -83,7 +91,6 @@ static void bind_inputs(checkern_call *c, const checkern_case *k)
 void checkern_call_init(checkern_call *c, const checkern_case *k)
 {
     memset(c, 0, sizeof *c);
-    c->group = k->p->group;
     bind_inputs(c, k);
     void **out = GOPT_NEW(&c->arena, void *, c->group.n_out);
     for (int i = 0; i < c->group.n_out; i++)

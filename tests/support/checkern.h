@@ -24,6 +24,8 @@ typedef struct checkern_call {
     void (*run)(const gopt_task *);
 } checkern_call;
 
+/* The problem's group, with constants marked packed where the case has them so; in: room for its operands. */
+gopt_group checkern_group(const checkern_case *k, gopt_operand *in);
 /* A target that makes everything look expensive, so that work is split whatever its size. */
 gopt_target checkern_target(gopt_isa isa, int threads);
 void checkern_call_init(checkern_call *c, const checkern_case *k);

@@ -6,14 +6,16 @@
 #include "cpu/emit.h"
 #include "support/test.h"
 
-int emitted_add(emitted *e, const gopt_kernel *k, const gopt_group *g, const int64_t *knob, const gopt_target *t)
+int emitted_add(emitted *e, const checkern_case *c)
 {
     gopt_err err = {0};
     char symbol[32];
+    gopt_operand in[32];
+    gopt_group g = checkern_group(c, in);
     if (!e->n)
         gopt_emit_prelude(&e->text);
     snprintf(symbol, sizeof symbol, "function_%d", e->n);
-    assert_ok(k->emit(g, knob, t, symbol, &e->text, &err), &err);
+    assert_ok(c->kernel->emit(&g, c->knob, &c->target, symbol, &e->text, &err), &err);
     return e->n++;
 }
 

@@ -3,7 +3,7 @@
 #define GOPT_TEST_EMITTED_H
 
 #include "base/dynlib.h"
-#include "kernel.h"
+#include "support/checkern.h"
 
 typedef struct emitted {
     gopt_text text;
@@ -12,7 +12,7 @@ typedef struct emitted {
 } emitted;
 
 /* Adds a function; its number. Fails the running test when the kernel cannot. */
-int emitted_add(emitted *e, const gopt_kernel *k, const gopt_group *g, const int64_t *knob, const gopt_target *t);
+int emitted_add(emitted *e, const checkern_case *c);
 /* Compiles all for the level into dir, optimized by "-O1" or so. False: there is no compiler here. */
 bool emitted_compile(emitted *e, gopt_isa isa, const char *compiler, const char *optimize, const char *dir);
 void (*emitted_function(const emitted *e, int i))(const gopt_task *);

@@ -1,0 +1,27 @@
+/* emit_tile.h: the innermost loop of products as one block of assembly: compilers fold loads into products or spill,
+ * which costs a third of the speed; this is what they would have to write. */
+#ifndef GOPT_CPU_EMIT_TILE_H
+#define GOPT_CPU_EMIT_TILE_H
+
+#include "kernel.h"
+
+/* c[rows][nv vectors] += sum over steps of a(row, step) * b(step). Offsets in floats. */
+typedef struct gopt_emit_tile {
+    gopt_isa isa; /* AVX2 or AVX512 */
+    int rows, nv;
+    int steps;              /* of one turn of the loop */
+    int64_t a_row, a_step;  /* from one row of a, and one step, to the next */
+    const int64_t *b;       /* where each step of a turn reads */
+    int64_t a_turn, b_turn; /* from one turn to the next */
+    int64_t c_row;
+} gopt_emit_tile;
+
+int gopt_emit_tile_width(gopt_isa isa); /* floats of a vector */
+/* Whether registers suffice; isa has such tiles at all. */
+bool gopt_emit_tile_fits(gopt_isa isa, int rows, int nv);
+/* As many rows as registers allow for nv vectors. */
+int gopt_emit_tile_rows(gopt_isa isa, int nv);
+/* static void NAME(int64_t turns, const float *a, const float *b, float *c); turns >= 1. */
+void gopt_emit_tile_function(const gopt_emit_tile *e, const char *name, gopt_text *t);
+
+#endif
