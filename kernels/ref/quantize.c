@@ -168,6 +168,15 @@ static double overflow(gopt_dtype d, double v)
     }
 }
 
+/* Storing saturates, so infinities are written as bits. */
+static void store_infinities(gopt_tensor *t, const double *v)
+{
+    uint8_t *bits = t->data;
+    for (int64_t i = 0; i < gopt_tensor_count(t); i++)
+        if (isinf(v[i]))
+            bits[i] = v[i] > 0 ? 0x7c : 0xfc;
+}
+
 static bool saturates(gopt_dtype d, gopt_attrs a)
 {
     return gopt_attr_int(a, "saturate", 1) != 0 || gopt_dtype_bits(d) != 8;
@@ -212,6 +221,8 @@ gopt_status gopt_quantize_run(gopt_exec *x, gopt_err *e)
         }
     }
     gopt_ref_store(x, 0, v);
+    if (d == GOPT_DTYPE_F8E5M2 && !bounded)
+        store_infinities(x->out[0], v);
     return GOPT_OK;
 }
 
