@@ -57,19 +57,9 @@ static gopt_status bind(gopt_runner *r, const gopt_tensor *const *in, gopt_err *
     return GOPT_OK;
 }
 
-/* A folder that gopt-tune wrote stands for its manifest. */
 static gopt_status resolve(gopt_subject *kind, char *path, size_t size, const char *given, gopt_err *e)
 {
-    GOPT_TRY(gopt_subject_find(kind, given, e));
-    snprintf(path, size,
-             *kind == GOPT_SUBJECT_OUT     ? "%s/manifest.yaml"
-             : *kind == GOPT_SUBJECT_CASES ? "%s/model.onnx"
-                                           : "%s",
-             given);
-    if (*kind == GOPT_SUBJECT_OUT)
-        *kind = GOPT_SUBJECT_MANIFEST;
-    else if (*kind == GOPT_SUBJECT_CASES)
-        *kind = GOPT_SUBJECT_MODEL;
+    GOPT_TRY(gopt_subject_resolve(kind, path, size, given, e));
     return *kind == GOPT_SUBJECT_STUDY ? gopt_fail(e, GOPT_EINPUT, "%s: a study holds nothing that runs", given)
                                        : GOPT_OK;
 }

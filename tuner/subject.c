@@ -60,3 +60,25 @@ gopt_status gopt_subject_find(gopt_subject *out, const char *path, gopt_err *e)
     *out = by_content(head, (size_t)n);
     return GOPT_OK;
 }
+
+gopt_status gopt_subject_resolve(gopt_subject *out, char *path, size_t size, const char *given, gopt_err *e)
+{
+    GOPT_TRY(gopt_subject_find(out, given, e));
+    const char *in_it = "";
+    if (*out == GOPT_SUBJECT_CASES)
+        in_it = "/model.onnx";
+    else if (*out == GOPT_SUBJECT_OUT)
+        in_it = holds(given, "manifest.yaml") ? "/manifest.yaml" : "/study.db";
+    snprintf(path, size, "%s%s", given, in_it);
+    return *in_it ? gopt_subject_find(out, path, e) : GOPT_OK;
+}
+
+gopt_status gopt_subject_model(char *path, size_t size, const char *given, gopt_err *e)
+{
+    static const char *const names[] = {
+        [GOPT_SUBJECT_MANIFEST] = "a manifest", [GOPT_SUBJECT_BUNDLE] = "a bundle", [GOPT_SUBJECT_STUDY] = "a study"};
+    gopt_subject kind;
+    GOPT_TRY(gopt_subject_resolve(&kind, path, size, given, e));
+    return kind == GOPT_SUBJECT_MODEL ? GOPT_OK
+                                      : gopt_fail(e, GOPT_EINPUT, "%s: %s, an ONNX model expected", path, names[kind]);
+}

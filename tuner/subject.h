@@ -16,4 +16,10 @@ typedef enum gopt_subject {
 /* EINPUT when there is nothing of the kind at path. */
 gopt_status gopt_subject_find(gopt_subject *out, const char *path, gopt_err *e);
 
+/* The same, where a folder stands for what is in it: model.onnx, or what gopt-tune decided (its manifest, else its
+ * study). */
+gopt_status gopt_subject_resolve(gopt_subject *out, char *path, size_t size, const char *given, gopt_err *e);
+/* Path of a model, which may be given as such a folder. EINPUT when it is anything else. */
+gopt_status gopt_subject_model(char *path, size_t size, const char *given, gopt_err *e);
+
 #endif

@@ -12,6 +12,7 @@
 #include "json.h"
 #include "pick.h"
 #include "shape.h"
+#include "subject.h"
 #include "workplace.h"
 
 typedef struct options {
@@ -132,11 +133,13 @@ static gopt_status run(void *opts, const char *const *operand, int n, gopt_err *
     const options *o = opts;
     gopt_workplace place;
     result r = {0};
+    char path[PATH_MAX];
     (void)n;
     if (!o->output)
         return gopt_fail(e, GOPT_EUSAGE, "compile: -o BUNDLE is missing");
+    GOPT_TRY(gopt_subject_model(path, sizeof path, operand[0], e));
     gopt_workplace_open(&place);
-    gopt_status s = compile(&r, operand[0], o, &place, e);
+    gopt_status s = compile(&r, path, o, &place, e);
     gopt_workplace_close(&place);
     if (!s)
         s = o->json ? tell_json(&r, o, e) : tell_text(&r, o, e);

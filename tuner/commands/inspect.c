@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/utf8.h"
 #include "inspect.h"
 #include "subject.h"
@@ -55,21 +54,6 @@ static const struct {
     [GOPT_SUBJECT_STUDY] = {"study", gopt_inspect_study},
 };
 
-/* A folder stands for its main file. */
-static gopt_status resolve(gopt_subject *kind, char *path, size_t size, const char *given, gopt_err *e)
-{
-    GOPT_TRY(gopt_subject_find(kind, given, e));
-    snprintf(path, size, "%s", given);
-    if (*kind == GOPT_SUBJECT_CASES) {
-        snprintf(path, size, "%s/model.onnx", given);
-    } else if (*kind == GOPT_SUBJECT_OUT) {
-        snprintf(path, size, "%s/manifest.yaml", given);
-        if (!gopt_file_exists(path))
-            snprintf(path, size, "%s/study.db", given);
-    }
-    return *kind > GOPT_SUBJECT_STUDY ? gopt_subject_find(kind, path, e) : GOPT_OK;
-}
-
 static gopt_status look(gopt_inspection *x, gopt_subject kind, gopt_err *e)
 {
     if (x->json)
@@ -90,7 +74,7 @@ static gopt_status run(void *opts, const char *const *operand, int n, gopt_err *
     gopt_subject kind;
     gopt_text text = {0};
     (void)n;
-    GOPT_TRY(resolve(&kind, path, sizeof path, operand[0], e));
+    GOPT_TRY(gopt_subject_resolve(&kind, path, sizeof path, operand[0], e));
     gopt_inspection x = {.path = path, .shapes = &o->shapes, .verbose = o->verbose};
     if (!o->json)
         x.text = &text;

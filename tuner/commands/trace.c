@@ -1,6 +1,7 @@
 /* trace.c: gopt trace: what every pass of a pipeline does: nodes, steps, memory, predicted cost, measured latency. The
  * pipeline is compiled once as a whole, then cut off after every pass that changed something, each time in a process of
  * its own. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "pick.h"
 #include "shape.h"
 #include "stats.h"
+#include "subject.h"
 #include "timing.h"
 #include "workplace.h"
 
@@ -275,9 +277,11 @@ static gopt_status run(void *o, const char *const *operand, int n, gopt_err *e)
 {
     trace t = {.o = o};
     (void)n;
+    char path[PATH_MAX];
     GOPT_TRY(gopt_pick_config(&t.config, &t.o->pick, e));
+    GOPT_TRY(gopt_subject_model(path, sizeof path, operand[0], e));
     t.n_passes = gopt_config_pipeline(&t.config, t.pass);
-    GOPT_TRY(gopt_model_import(&t.graph, operand[0], NULL, e));
+    GOPT_TRY(gopt_model_import(&t.graph, path, NULL, e));
     t.out = mmap(NULL, sizeof *t.out, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     gopt_status s = t.out == MAP_FAILED ? gopt_oom(e) : GOPT_OK;
     gopt_workplace_open(&t.place);
