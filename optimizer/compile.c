@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "build/cc.h"
 #include "lower.h"
 
 #define GOPT_X_STAGE(n) [GOPT_STAGE_##n] = #n,
@@ -77,12 +78,13 @@ static gopt_status lower(gopt_plan **out, gopt_graph *g, const gopt_config *c, c
     p->backing = g;
     p->backing_free = free_graph;
     *out = p;
+    log->no_compiler = g->family->decisions.generate && !gopt_cc_find()->path[0];
     clocked(log, GOPT_STAGE_kernel_selection, &since);
-    GOPT_TRY(gopt_lower_generate(p, c, o, log, e));
-    since = gopt_now();
     if (g->family->decisions.prepack)
         GOPT_TRY(gopt_lower_pack(p, e));
     clocked(log, GOPT_STAGE_weight_packing, &since);
+    GOPT_TRY(gopt_lower_generate(p, c, o, log, e));
+    since = gopt_now();
     GOPT_TRY(gopt_lower_place(p, g->family->decisions.reuse, e));
     clocked(log, GOPT_STAGE_memory_planning, &since);
     count_kernels(p, log);

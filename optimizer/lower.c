@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "build/cc.h"
+
 /* One graph being lowered. */
 typedef struct lowering {
     const gopt_graph *graph;
@@ -152,35 +154,41 @@ static gopt_operand *operands_of(lowering *l, gopt_value *const *values, int n, 
     return o;
 }
 
+/* Whether it is wanted and possible. */
 static bool may_generate(const gopt_graph *g, const gopt_group *group)
 {
     const gopt_decisions *d = &g->family->decisions;
     bool pointwise = (group->op->traits & GOPT_TRAIT_POINTWISE) || group->n_anchor == 0;
-    return d->generate && d->generate_knob[pointwise ? 0 : 1];
+    return d->generate && d->generate_knob[pointwise ? 0 : 1] && gopt_cc_find()->path[0];
 }
 
-static const gopt_kernel *select(const gopt_group *g, const gopt_config *c, const gopt_target *t, bool generated)
+static const gopt_kernel *first_fit(const gopt_group *g, const gopt_config *c, const gopt_target *t, bool generated)
 {
     for (int i = 0; gopt_kernels[i]; i++) {
         const gopt_kernel *k = gopt_kernels[i];
-        if ((!k->generated || generated) && gopt_config_kernel_on(c, k) &&
-            k->fits(g, gopt_config_kernel_knobs(c, k), t))
+        if (k->generated == generated && gopt_config_kernel_on(c, k) && k->fits(g, gopt_config_kernel_knobs(c, k), t))
             return k;
     }
     return NULL;
 }
 
-const gopt_kernel *gopt_lower_precompiled(const gopt_group *g, const gopt_config *c, const gopt_target *t)
+/* Where kernels may be generated, one that is made for the group comes before all that are not. */
+static const gopt_kernel *select(const gopt_group *g, const gopt_config *c, const gopt_target *t, bool generate)
 {
-    return select(g, c, t, false);
+    const gopt_kernel *made = generate ? first_fit(g, c, t, true) : NULL;
+    return made ? made : first_fit(g, c, t, false);
 }
 
-void gopt_lower_use(gopt_step *s, const gopt_kernel *k, const gopt_config *c, const gopt_target *t, gopt_arena *a)
+static void choose_kernel(lowering *l, gopt_step *s)
 {
+    const gopt_target *t = &l->options->target;
+    const gopt_kernel *k = select(&s->group, l->config, t, may_generate(l->graph, &s->group));
     s->kernel = k;
-    s->knob = k ? gopt_arena_copy(a, gopt_config_kernel_knobs(c, k), (size_t)gopt_kernel_knob_count(k), sizeof *s->knob)
-                : NULL;
-    s->cost_s = k && k->cost ? k->cost(&s->group, s->knob, t) : 0;
+    if (!k)
+        return;
+    s->knob = gopt_arena_copy(l->arena, gopt_config_kernel_knobs(l->config, k), (size_t)gopt_kernel_knob_count(k),
+                              sizeof *s->knob);
+    s->cost_s = s->knob && k->cost ? k->cost(&s->group, s->knob, t) : 0;
 }
 
 static gopt_status lower_bodies(lowering *l, const gopt_node *n, gopt_step *s, gopt_err *e)
@@ -223,8 +231,7 @@ static gopt_status lower_node(lowering *l, const gopt_node *n, gopt_err *e)
     s->n_origin = n->n_origin;
     s->pack_late = l->graph->family->decisions.prepack;
     if (known)
-        gopt_lower_use(s, select(&s->group, l->config, &l->options->target, may_generate(l->graph, &s->group)), l->config,
-                       &l->options->target, l->arena);
+        choose_kernel(l, s);
     GOPT_TRY(lower_bodies(l, n, s, e));
     p->n_steps++;
     return l->arena->failed ? gopt_oom(e) : GOPT_OK;

@@ -240,13 +240,6 @@ static gopt_status attach(generation *g, gopt_step *s, gopt_err *e)
     return gopt_fail(e, GOPT_EBUG, "no code for %s", s->symbol);
 }
 
-static gopt_status to_precompiled(generation *g, gopt_step *s, gopt_err *e)
-{
-    gopt_lower_use(s, gopt_lower_precompiled(&s->group, g->config, &g->plan->target), g->config, &g->plan->target,
-                   &g->plan->arena);
-    return g->plan->arena.failed ? gopt_oom(e) : GOPT_OK;
-}
-
 static gopt_status generate(generation *g, gopt_err *e)
 {
     gopt_compile_log *log = g->log;
@@ -271,8 +264,7 @@ gopt_status gopt_lower_generate(gopt_plan *p, const gopt_config *c, const gopt_c
     int codegen = gopt_pass_find("codegen");
     generation g = {.plan = p, .config = c, .options = o, .log = log};
     g.level = codegen >= 0 ? (int)gopt_config_pass_knobs(c, gopt_passes[codegen])[LEVEL_KNOB] : 2;
-    log->no_compiler = !gopt_cc_find()->path[0];
-    gopt_status s = log->no_compiler ? each_step(&g, p, to_precompiled, e) : generate(&g, e);
+    gopt_status s = generate(&g, e);
     for (int i = 0; i < g.n_fn; i++)
         gopt_text_fini(&g.fn[i].text);
     gopt_arena_fini(&g.arena);
