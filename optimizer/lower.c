@@ -196,7 +196,8 @@ static gopt_status lower_bodies(lowering *l, const gopt_node *n, gopt_step *s, g
     s->n_bodies = n->n_bodies;
     s->body = GOPT_NEW(l->arena, gopt_plan *, n->n_bodies);
     for (int i = 0; s->body && i < n->n_bodies; i++) {
-        lowering inner = {.graph = n->body[i], .config = l->config, .options = l->options, .arena = l->arena, .outer = l};
+        lowering inner = {
+            .graph = n->body[i], .config = l->config, .options = l->options, .arena = l->arena, .outer = l};
         GOPT_TRY(lower_graph(&inner, e));
         s->body[i] = inner.plan;
         s->body[i]->parent = l->plan;
@@ -215,7 +216,8 @@ static gopt_status lower_node(lowering *l, const gopt_node *n, gopt_err *e)
     s->out = GOPT_NEW(l->arena, int, n->n_out);
     if (l->arena->failed)
         return gopt_oom(e);
-    s->group = (gopt_group){.op = n->op, .attrs = n->attrs, .n_in = n->n_in, .n_anchor = n->n_anchor, .n_out = n->n_out};
+    s->group =
+        (gopt_group){.op = n->op, .attrs = n->attrs, .n_in = n->n_in, .n_anchor = n->n_anchor, .n_out = n->n_out};
     s->group.post = n->post.result >= 0 ? &n->post : NULL;
     s->group.in = operands_of(l, n->in, n->n_in, s->in, &known);
     s->group.out = operands_of(l, n->out, n->n_out, s->out, &known);

@@ -1,5 +1,6 @@
-/* lower_generate.c: code for generated steps. Every function is named by the hash of its text, so equal groups share one and
- * a later candidate finds it in the cache; what is missing is compiled together, in as many units as there are processors. */
+/* lower_generate.c: code for generated steps. Every function is named by the hash of its text, so equal groups share
+ * one and a later candidate finds it in the cache; what is missing is compiled together, in as many units as there are
+ * processors. */
 #include <stdio.h>
 #include <string.h>
 
@@ -258,8 +259,8 @@ static gopt_status generate(generation *g, gopt_err *e)
     return each_step(g, g->plan, attach, e);
 }
 
-gopt_status gopt_lower_generate(gopt_plan *p, const gopt_config *c, const gopt_compile_options *o, gopt_compile_log *log,
-                                gopt_err *e)
+gopt_status gopt_lower_generate(gopt_plan *p, const gopt_config *c, const gopt_compile_options *o,
+                                gopt_compile_log *log, gopt_err *e)
 {
     int codegen = gopt_pass_find("codegen");
     generation g = {.plan = p, .config = c, .options = o, .log = log};
