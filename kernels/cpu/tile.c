@@ -75,6 +75,12 @@ static int take_register(compiler *c)
     return -1;
 }
 
+/* One that no instruction has written: the result's memory may be ACC's, which others still read. */
+static int take_fresh_register(compiler *c)
+{
+    return c->t->n_reg < GOPT_TILE_REGS ? c->t->n_reg++ : -1;
+}
+
 /* An instruction may overwrite its own operand: elements do not meet. */
 static bool place(compiler *c, int k)
 {
@@ -125,7 +131,7 @@ static bool compile(compiler *c, int *operand, int max)
         return r >= 0;
     }
     /* The result goes straight to its destination, so no other value may share its register. */
-    t->result = take_register(c);
+    t->result = take_fresh_register(c);
     t->op[t->n_op - 1].dst = (unsigned char)t->result;
     return t->result >= 0;
 }
