@@ -10,32 +10,38 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "bundle.h"
-#include "stats.h"
 #include "deploy.h"
+#include "stats.h"
 #include "verify.h"
 #include "worker.h"
 
 typedef struct server {
     const gopt_bench *bench;
-    gopt_plan *plan;         /* prepared here ... */
-    gopt_model *model;       /* ... or opened through the deployment path */
-    gopt_session *session;   /* of the model */
-    gopt_engine *engine;     /* the plan's or the session's */
+    gopt_plan *plan;       /* prepared here ... */
+    gopt_model *model;     /* ... or opened through the deployment path */
+    gopt_session *session; /* of the model */
+    gopt_engine *engine;   /* the plan's or the session's */
     gopt_compile_log log;
     gopt_difference difference;
     int64_t verify_ns;
     int64_t engine_ns; /* making the engine: part of the compile cost */
     int n_outputs;
+    bool used; /* a plan was asked for: the graph may be gone */
 } server;
 
 static gopt_trial_status trial_status(gopt_status s, gopt_trial_status otherwise)
 {
     switch (s) {
-    case GOPT_OK: return GOPT_TRIAL_ok;
-    case GOPT_EDIFF: return GOPT_TRIAL_wrong;
-    case GOPT_ENOMEM: return GOPT_TRIAL_out_of_memory;
-    case GOPT_ELIMIT: return GOPT_TRIAL_timed_out;
-    default: return otherwise;
+    case GOPT_OK:
+        return GOPT_TRIAL_ok;
+    case GOPT_EDIFF:
+        return GOPT_TRIAL_wrong;
+    case GOPT_ENOMEM:
+        return GOPT_TRIAL_out_of_memory;
+    case GOPT_ELIMIT:
+        return GOPT_TRIAL_timed_out;
+    default:
+        return otherwise;
     }
 }
 
@@ -56,7 +62,8 @@ static gopt_status verify_case(server *v, int k, gopt_err *e)
         GOPT_TRY(gopt_engine_run(v->engine, 0, e));
         for (int i = 0; i < v->n_outputs; i++) {
             gopt_tolerance t = {.rel = b->rel, .abs = b->abs, .slack = b->slack[k] ? b->slack[k][i] : 0};
-            gopt_status s = gopt_verify_tensor(gopt_engine_output(v->engine, i), &b->expected[k][i], t, &v->difference, e);
+            gopt_status s =
+                gopt_verify_tensor(gopt_engine_output(v->engine, i), &b->expected[k][i], t, &v->difference, e);
             if (s)
                 return gopt_within(e, s, "case %d, output %d", k, i);
         }
@@ -215,8 +222,11 @@ static void prepare(server *v, const cJSON *request, cJSON *reply)
     gopt_config config;
     int origins = v->bench->graph->family->imported_nodes;
     gopt_trial_status status = GOPT_TRIAL_compile_failed;
-    char *text = cJSON_PrintUnformatted(cJSON_GetObjectItem(request, "config"));
-    gopt_status s = text ? gopt_config_from_json(&config, text, &e) : gopt_oom(&e);
+    const cJSON *given = cJSON_GetObjectItem(request, "config");
+    char *text = cJSON_PrintUnformatted(given);
+    gopt_status s = !given  ? gopt_fail(&e, GOPT_EUSAGE, "no configuration given")
+                    : !text ? gopt_oom(&e)
+                            : gopt_config_from_json(&config, text, &e);
     cJSON_free(text);
     if (!s) {
         gopt_compile_options o = {.target = v->bench->target, .cache_dir = v->bench->cache_dir};
@@ -265,6 +275,12 @@ static double number(const cJSON *request, const char *name, double fallback)
     return cJSON_IsNumber(n) ? n->valuedouble : fallback;
 }
 
+/* A count from 1 to most. */
+static int count(const cJSON *request, const char *name, int fallback, int most)
+{
+    return (int)GOPT_MAX(GOPT_MIN(number(request, name, fallback), (double)most), 1.0);
+}
+
 /* ns of one inference over `repeats` of them. */
 static gopt_status timed_run(server *v, int repeats, double *ns, gopt_err *e)
 {
@@ -282,7 +298,7 @@ static void warm(server *v, const cJSON *request, cJSON *reply)
     double ns[WINDOW] = {0}, last = 0, median = 0;
     gopt_err e = {0};
     gopt_status s = GOPT_OK;
-    int64_t begin = gopt_now(), limit = (int64_t)number(request, "ns", 0);
+    int64_t begin = gopt_now(), limit = (int64_t)GOPT_MIN(number(request, "ns", 0), 1e15);
     int n = 0;
     while (!s && (n < 5 || gopt_now() - begin < limit)) {
         s = timed_run(v, 1, &ns[n++ % WINDOW], &e);
@@ -300,14 +316,16 @@ static void warm(server *v, const cJSON *request, cJSON *reply)
         add_memory(v, reply);
 }
 
+enum { REPEATS_MAX = 1 << 20, TRACED_RUNS_MAX = 1000 };
+
 static void sample(server *v, const cJSON *request, cJSON *reply)
 {
     double ns = 0, least = number(request, "min_ns", 1e6);
     gopt_err e = {0};
-    int repeats = (int)number(request, "repeats", 1);
-    gopt_status s = timed_run(v, GOPT_MAX(repeats, 1), &ns, &e);
-    while (!s && ns * repeats < least && repeats < 1 << 20) { /* too short to trust the clock: once more, longer */
-        repeats = (int)GOPT_MIN(GOPT_MAX(2.0 * repeats, ceil(1.2 * least / GOPT_MAX(ns, 1))), (double)(1 << 20));
+    int repeats = count(request, "repeats", 1, REPEATS_MAX);
+    gopt_status s = timed_run(v, repeats, &ns, &e);
+    while (!s && ns * repeats < least && repeats < REPEATS_MAX) { /* too short to trust the clock: once more, longer */
+        repeats = (int)GOPT_MIN(GOPT_MAX(2.0 * repeats, ceil(1.2 * least / GOPT_MAX(ns, 1))), (double)REPEATS_MAX);
         s = timed_run(v, repeats, &ns, &e);
     }
     set_status(reply, trial_status(s, GOPT_TRIAL_run_failed), &e);
@@ -333,7 +351,7 @@ static void add_steps(const gopt_plan *p, cJSON *reply, const double *ns, int ru
 static void trace(server *v, const cJSON *request, cJSON *reply)
 {
     gopt_err e = {0};
-    int runs = (int)GOPT_MAX(number(request, "runs", 3), 1.0), n = v->plan ? v->plan->n_steps : 0;
+    int runs = count(request, "runs", 3, TRACED_RUNS_MAX), n = v->plan ? v->plan->n_steps : 0;
     int64_t *one = gopt_calloc((size_t)n + 1, sizeof *one);
     double *ns = gopt_calloc(((size_t)n + 1) * (size_t)runs, sizeof *ns), total = 0;
     gopt_status s = v->plan && one && ns ? GOPT_OK : gopt_fail(&e, GOPT_EUSAGE, "nothing prepared, or out of memory");
@@ -359,36 +377,54 @@ static void bundle(server *v, const cJSON *request, cJSON *reply)
     char hex[33];
     const char *path = cJSON_GetStringValue(cJSON_GetObjectItem(request, "path"));
     int64_t begin = gopt_now();
-    gopt_status s = path && v->plan ? gopt_bundle_write(v->plan, path, &h, &e)
-                                    : gopt_fail(&e, GOPT_EUSAGE, "nothing prepared");
+    gopt_status s =
+        path && v->plan ? gopt_bundle_write(v->plan, path, &h, &e) : gopt_fail(&e, GOPT_EUSAGE, "nothing prepared");
     set_status(reply, s == GOPT_EIO ? GOPT_TRIAL_run_failed : trial_status(s, GOPT_TRIAL_run_failed), &e);
     cJSON_AddStringToObject(reply, "hash", gopt_hash_hex(hex, h));
     cJSON_AddBoolToObject(reply, "io", s == GOPT_EIO);
     add(reply, "ns", (double)(gopt_now() - begin));
 }
 
+typedef enum need { NEEDS_NOTHING, NEEDS_ENGINE, NEEDS_GRAPH } need;
+
 static const struct {
     const char *name;
     void (*run)(server *v, const cJSON *request, cJSON *reply);
-    bool needs_engine;
+    need need;
 } requests[] = {
-    {"prepare", prepare, false}, {"open", open_path, false}, {"warm", warm, true},
-    {"sample", sample, true},    {"trace", trace, true},     {"bundle", bundle, false},
+    {"prepare", prepare, NEEDS_GRAPH}, {"open", open_path, NEEDS_GRAPH}, {"warm", warm, NEEDS_ENGINE},
+    {"sample", sample, NEEDS_ENGINE},  {"trace", trace, NEEDS_ENGINE},   {"bundle", bundle, NEEDS_NOTHING},
 };
+
+/* Why a request is out of place now; NULL: it is not. */
+static const char *objection(const server *v, need what)
+{
+    if (what == NEEDS_ENGINE && !v->engine)
+        return "nothing prepared";
+    return what == NEEDS_GRAPH && v->used ? "a worker prepares once" : NULL;
+}
+
+static int find_request(const server *v, const cJSON *request, gopt_err *e)
+{
+    const char *what = cJSON_GetStringValue(cJSON_GetObjectItem(request, "do"));
+    int found = GOPT_COUNT(requests) - 1;
+    while (found >= 0 && !(what && !strcmp(requests[found].name, what)))
+        found--;
+    const char *why = found < 0 ? "unknown request" : objection(v, requests[found].need);
+    if (why)
+        gopt_fail(e, GOPT_EUSAGE, "%s", why);
+    return why ? -1 : found;
+}
 
 static void serve_line(server *v, const char *line, FILE *out)
 {
     gopt_err e = {0};
     cJSON *request = cJSON_Parse(line), *reply = cJSON_CreateObject();
-    const char *what = cJSON_GetStringValue(cJSON_GetObjectItem(request, "do"));
-    int found = -1;
-    for (int i = 0; what && i < GOPT_COUNT(requests); i++)
-        if (!strcmp(requests[i].name, what))
-            found = i;
-    if (found < 0 || (requests[found].needs_engine && !v->engine)) {
-        gopt_fail(&e, GOPT_EUSAGE, "unknown request, or nothing prepared");
+    int found = find_request(v, request, &e);
+    if (found < 0) {
         set_status(reply, GOPT_TRIAL_run_failed, &e);
     } else {
+        v->used = v->used || requests[found].need == NEEDS_GRAPH;
         requests[found].run(v, request, reply);
     }
     char *text = cJSON_PrintUnformatted(reply);
@@ -408,6 +444,10 @@ void gopt_worker_serve(const gopt_bench *b, int in, int out)
     while (requests_in && replies && getline(&line, &cap, requests_in) > 0)
         serve_line(&v, line, replies);
     free(line);
+    if (requests_in)
+        fclose(requests_in);
+    if (replies)
+        fclose(replies);
     if (v.session)
         gopt_session_free(v.session);
     else

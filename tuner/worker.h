@@ -41,7 +41,8 @@ gopt_status gopt_worker_ask(gopt_worker *w, const char *request, int64_t deadlin
 bool gopt_worker_alive(const gopt_worker *w);
 void gopt_worker_stop(gopt_worker *w); /* kills it and all it started, frees; NULL is fine */
 
-/* The child's side (serve.c): serves requests from `in` to `out` until end of file. */
+/* The child's side (serve.c): serves requests from `in` to `out` until end of file, then closes both. The first "prepare" or
+ * "open" may take the bench's graph. */
 void gopt_worker_serve(const gopt_bench *b, int in, int out);
 
 #endif
