@@ -2,7 +2,7 @@
 #ifndef GOPT_CPU_CONV2D_H
 #define GOPT_CPU_CONV2D_H
 
-#include "kernel.h"
+#include "cpu/post.h"
 
 typedef struct gopt_conv2d {
     int64_t batch, groups;
@@ -13,8 +13,14 @@ typedef struct gopt_conv2d {
     bool bias;            /* operand 2 */
 } gopt_conv2d;
 
-/* False when the group is no float32 Conv over one or two dimensions. */
+/* False when the group is no float32 Conv or FusedConv over one or two dimensions. */
 bool gopt_conv2d_of(const gopt_group *g, gopt_conv2d *c);
+/* What follows the sums: FusedConv's addend and activation, then post. x is new; x->result stays -1 when nothing
+ * follows. False: an activation that expressions do not have. */
+bool gopt_conv2d_expr(const gopt_group *g, gopt_expr *x);
+/* Whether tiles can compute that; and the tile program for it (see post.h). */
+bool gopt_conv2d_post_fits(const gopt_group *g);
+void gopt_conv2d_post_prepare(gopt_post *p, const gopt_group *g, const gopt_simd *simd);
 double gopt_conv2d_flops(const gopt_conv2d *c);
 
 #endif

@@ -39,7 +39,7 @@ static bool fits(const gopt_group *g, const int64_t *knob, const gopt_target *t)
     gopt_conv2d c;
     gopt_planes p;
     (void)knob, (void)t;
-    return gopt_conv2d_of(g, &c) && gopt_planes_of(&p, &c) && gopt_post_fits(g, g->post);
+    return gopt_conv2d_of(g, &c) && gopt_planes_of(&p, &c) && gopt_conv2d_post_fits(g);
 }
 
 static double flops(const gopt_group *g)
@@ -167,7 +167,7 @@ static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target 
 {
     spec *s = memory;
     plan(s, g, knob, t, work(g, knob, t).parts);
-    gopt_post_prepare(&s->post, g, g->post, s->simd);
+    gopt_conv2d_post_prepare(&s->post, g, s->simd);
 }
 
 static void pack_share(const spec *s, const gopt_task *t)

@@ -25,7 +25,7 @@ static bool fits(const gopt_group *g, const int64_t *knob, const gopt_target *t)
     gopt_planes p;
     (void)knob, (void)t;
     return gopt_conv2d_of(g, &c) && c.channels == 1 && c.kh * c.kw <= MAX_TAPS && gopt_planes_of(&p, &c) &&
-           gopt_post_fits(g, g->post);
+           gopt_conv2d_post_fits(g);
 }
 
 /* Bound by the first cache, not by products. */
@@ -71,7 +71,7 @@ static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target 
     for (int64_t y = 0; y < s->c.kh; y++)
         for (int64_t x = 0; x < s->c.kw; x++)
             s->offset[y * s->c.kw + x] = gopt_planes_tap(&s->planes, &s->c, y, x);
-    gopt_post_prepare(&s->post, g, g->post, s->simd);
+    gopt_conv2d_post_prepare(&s->post, g, s->simd);
 }
 
 static void run_filter(const spec *s, gopt_taps *taps, float *own, float *out)

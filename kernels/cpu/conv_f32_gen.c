@@ -102,9 +102,9 @@ static bool plan_init(plan *p, const gopt_group *g, const int64_t *knob, const g
     choose_blocks(p, knob);
     p->image_at = p->packed ? 0 : gopt_ceil_div(c->groups * p->tiles * p->tm * c->channels * p->taps, 16) * 16;
     p->x = gopt_expr_new(&p->arena);
-    if (g->post)
-        p->x = *g->post;
-    else
+    if (!gopt_conv2d_expr(g, &p->x))
+        return false;
+    if (p->x.result < 0)
         p->x.result = gopt_expr_acc(&p->x, GOPT_DTYPE_F32);
     return p->tm * p->width <= 1 << 16 && gopt_emit_expr_of(&p->e, g, &p->x);
 }

@@ -123,6 +123,15 @@ static void read_value(gopt_arena *a, gopt_attr *attr, char *text)
     do
         ints[attr->n++] = strtoll(end + (end != text), &end, 10);
     while (*end == ',');
+    if (!strcmp(attr->name, "activation_params")) {
+        double *floats = GOPT_NEW(a, double, 16);
+        attr->kind = GOPT_ATTR_FLOATS;
+        attr->floats = floats;
+        end = text;
+        for (attr->n = 0; *end; attr->n++)
+            floats[attr->n] = strtod(end + (end != text), &end);
+        return;
+    }
     if (*end == '.' || *end == 'e' || *end == 'f') {
         attr->kind = GOPT_ATTR_FLOAT;
         attr->f = strtod(text, NULL);

@@ -193,6 +193,17 @@ const problem_text problems[] = {
     {"pointwise_f32", "Clip", NULL, "f32[3,70] f32[]={-1} f32[]={0.5}", NULL, NULL},
     {"pointwise_f32", "Gelu", NULL, "f32[3,70]~-6:6", NULL, NULL},
     {"pointwise_f32", "Where", NULL, "b[3,1] f32[70] f32[3,70]", NULL, NULL},
+    {"conv_f32", "com.microsoft:FusedConv", "activation='Relu' pads=1,1,1,1",
+     "f32[1,6,9,9] f32[8,6,3,3]! f32[8] f32[1,8,9,9]", NULL, NULL},
+    {"conv_f32", "com.microsoft:FusedConv", "activation='HardSigmoid' activation_params=0.3,0.4",
+     "f32[1,6,9,9] f32[8,6,3,3]! f32[8]", "f32[8,1,1]", "mul(acc, in3)"},
+    {"conv_f32_dw", "com.microsoft:FusedConv", "activation='LeakyRelu' group=4",
+     "f32[1,4,9,9] f32[4,1,3,3]! - f32[1,4,7,7]", NULL, NULL},
+    {"conv_f32", "com.microsoft:FusedConv", "activation='Clip' activation_params=-1,0.5", "f32[1,6,9,9] f32[8,6,1,1]!",
+     NULL, NULL},
+    MOVE("transpose_any", "DepthToSpace", "blocksize=2", "f32[2,12,5,7]", NULL),
+    MOVE("transpose_any", "DepthToSpace", "blocksize=2 mode='CRD'", "f32[2,12,5,7]", "neg(acc)"),
+    MOVE("transpose_any", "SpaceToDepth", "blocksize=2", "i64[2,3,8,6]", NULL),
     {0},
 };
 
