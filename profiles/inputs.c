@@ -176,6 +176,12 @@ static bool contains(const char *name, const char *part)
     return false;
 }
 
+/* The state of a recurrent layer is [layers, batch, features]. */
+static bool is_state_batch(const gopt_fact *f, int d)
+{
+    return d == 1 && f->rank == 3 && gopt_dim_is_const(f->dim[0]) && gopt_dim_is_const(f->dim[2]);
+}
+
 /* Where a symbol stands in the inputs decides what is sensible for it. */
 static int64_t sensible(const gopt_graph *g, const char *name, int64_t length)
 {
@@ -187,7 +193,7 @@ static int64_t sensible(const gopt_graph *g, const char *name, int64_t length)
             int n = gopt_dim_symbols(g->family->dims, f->dim[d], names, 0, GOPT_RANK_MAX);
             for (int k = 0; k < n; k++)
                 if (!strcmp(names[k], name)) {
-                    first = first || (d == 0 && f->rank > 1);
+                    first = first || (d == 0 && f->rank > 1) || is_state_batch(f, d);
                     spatial = spatial || (f->rank == 4 && d >= 2 && gopt_dtype_is_float(f->dtype) &&
                                           gopt_dim_is_const(f->dim[1]) && f->dim[1].k <= 4);
                 }
