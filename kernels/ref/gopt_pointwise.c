@@ -1,5 +1,5 @@
-/* gopt_pointwise.c: gopt Pointwise: the anchor of a fused group that has none. All it computes is the group's `post`, which
- * whoever runs groups evaluates (refrun.h); alone it says nothing. */
+/* gopt_pointwise.c: gopt Pointwise: the anchor of a fused group that has none. All it computes is the group's `post`,
+ * which whoever runs groups evaluates (refrun.h); alone it says nothing. */
 #include <limits.h>
 
 #include "op.h"
