@@ -53,7 +53,9 @@ gopt_status gopt_tensor_read(gopt_tensor *out, const char *path, const char **na
     gopt_file_unmap(&file);
     if (!s)
         *out = t;
-    if (s && gopt_within(e, s, "%s", path) && e)
+    if (s)
+        gopt_within(e, s, "%s", path);
+    if (s && e)
         gopt_utf8_clean(e->msg);
     return s;
 }

@@ -142,3 +142,32 @@ gopt_status gopt_onnx_rule_group_norm(gopt_onnx_draft *d, gopt_err *e)
     GOPT_TRY(repeat(d, 1, groups, x.dim[1].k, e));
     return repeat(d, 2, groups, x.dim[1].k, e);
 }
+
+/* What the mask of an inference holds was left open. ONNX Runtime makes it zeros, of the data's type before opset 10. */
+static gopt_status zero_mask(gopt_onnx_draft *d, gopt_err *e)
+{
+    gopt_value *shape, *zeros;
+    gopt_dtype type = d->version < 10 ? gopt_onnx_draft_fact(d, 0).dtype : GOPT_DTYPE_BOOL;
+    gopt_attr value = {.name = "value", .kind = GOPT_ATTR_TENSOR};
+    value.tensor =
+        gopt_tensor_new(&d->x->family->arena, type == GOPT_DTYPE_NONE ? GOPT_DTYPE_F32 : type, 1, &(int64_t){1});
+    gopt_attrs attrs = gopt_attrs_with(&d->x->family->arena, (gopt_attrs){0}, value);
+    if (!value.tensor || !attrs.at)
+        return gopt_oom(e);
+    GOPT_TRY(gopt_onnx_draft_before(d, "Shape", (gopt_attrs){0}, d->in, 1, &shape, e));
+    GOPT_TRY(gopt_onnx_draft_before(d, "ConstantOfShape", attrs, &shape, 1, &zeros, e));
+    return gopt_onnx_draft_copy(d, zeros, d->out[1], e);
+}
+
+/* Only inference is supported, where the ratio means nothing. */
+gopt_status gopt_onnx_rule_dropout(gopt_onnx_draft *d, gopt_err *e)
+{
+    GOPT_TRY(need_operands(d, 1, e));
+    if (d->n_out == 2) {
+        if (d->out[1])
+            GOPT_TRY(zero_mask(d, e));
+        d->n_out = 1;
+    }
+    GOPT_TRY(gopt_onnx_draft_drop(d, "is_test", e));
+    return gopt_onnx_draft_drop(d, "ratio", e);
+}

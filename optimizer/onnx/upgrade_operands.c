@@ -95,13 +95,6 @@ gopt_status gopt_onnx_rule_dft(gopt_onnx_draft *d, gopt_err *e)
     return gopt_onnx_draft_drop(d, "axis", e);
 }
 
-/* Only inference is supported, where the ratio means nothing. */
-gopt_status gopt_onnx_rule_dropout(gopt_onnx_draft *d, gopt_err *e)
-{
-    GOPT_TRY(gopt_onnx_draft_drop(d, "is_test", e));
-    return gopt_onnx_draft_drop(d, "ratio", e);
-}
-
 /* ---- Upsample, and Resize before it could choose: x_out = x_in * scale, rounded down ---- */
 
 gopt_status gopt_onnx_rule_resize(gopt_onnx_draft *d, gopt_err *e)

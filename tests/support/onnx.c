@@ -1,6 +1,7 @@
 #include "support/onnx.h"
 
 #include "base/file.h"
+#include "base/text.h"
 #include "tensor.h"
 
 /* ---- reading lines ---- */
@@ -57,9 +58,29 @@ static void *append(test_onnx *m, void *array, size_t *n, size_t element)
 
 /* ---- models ---- */
 
-void test_onnx_init(test_onnx *m, int64_t opset)
+int test_onnx_setup(void **state)
 {
-    *m = (test_onnx){0};
+    test_onnx *m = calloc(1, sizeof *m);
+    void *dir = NULL;
+    int failed = m ? test_dir_setup(&dir) : -1;
+    if (m)
+        m->dir = dir;
+    *state = m;
+    return failed;
+}
+
+int test_onnx_teardown(void **state)
+{
+    test_onnx *m = *state;
+    void *dir = m->dir;
+    gopt_arena_fini(&m->arena);
+    free(m);
+    return test_dir_teardown(&dir);
+}
+
+void test_onnx_begin(test_onnx *m, int64_t opset)
+{
+    gopt_arena_fini(&m->arena);
     m->model = (Onnx__ModelProto)ONNX__MODEL_PROTO__INIT;
     m->model.has_ir_version = true;
     m->model.ir_version = 8;
@@ -70,12 +91,7 @@ void test_onnx_init(test_onnx *m, int64_t opset)
     test_onnx_import(m, "", opset);
 }
 
-void test_onnx_fini(test_onnx *m)
-{
-    gopt_arena_fini(&m->arena);
-}
-
-static Onnx__OperatorSetIdProto *opset(test_onnx *m, const char *domain, int64_t version)
+static Onnx__OperatorSetIdProto *opset_id(test_onnx *m, const char *domain, int64_t version)
 {
     Onnx__OperatorSetIdProto *id = GOPT_NEW(&m->arena, Onnx__OperatorSetIdProto, 1);
     onnx__operator_set_id_proto__init(id);
@@ -87,18 +103,50 @@ static Onnx__OperatorSetIdProto *opset(test_onnx *m, const char *domain, int64_t
 
 void test_onnx_import(test_onnx *m, const char *domain, int64_t version)
 {
-    *APPEND(m, m->model.opset_import, m->model.n_opset_import) = opset(m, domain, version);
+    *APPEND(m, m->model.opset_import, m->model.n_opset_import) = opset_id(m, domain, version);
 }
 
-const char *test_onnx_save(const test_onnx *m, char *buf, const char *dir, const char *name)
+const char *test_onnx_save(const test_onnx *m, char *buf, const char *name)
 {
     gopt_err e = {0};
     size_t bytes = onnx__model_proto__get_packed_size(&m->model);
     uint8_t *packed = malloc(bytes ? bytes : 1);
     onnx__model_proto__pack(&m->model, packed);
-    assert_ok(gopt_file_write(test_path(buf, dir, name), &(gopt_piece){packed, bytes}, 1, &e), &e);
+    assert_ok(gopt_file_write(test_path(buf, m->dir, name), &(gopt_piece){packed, bytes}, 1, &e), &e);
     free(packed);
     return buf;
+}
+
+gopt_graph *test_onnx_load(const test_onnx *m)
+{
+    char path[4096];
+    gopt_err e = {0};
+    gopt_graph *g;
+    assert_ok(gopt_model_import(&g, test_onnx_save(m, path, "model.onnx"), NULL, &e), &e);
+    assert_ok(gopt_graph_check(g, &e), &e);
+    return g;
+}
+
+void test_onnx_becomes(const test_onnx *m, const char *text)
+{
+    gopt_text t = {0};
+    gopt_graph *g = test_onnx_load(m);
+    gopt_graph_print(g, &t);
+    assert_string_equal(gopt_text_str(&t), text);
+    gopt_text_fini(&t);
+    gopt_graph_free(g);
+}
+
+void test_onnx_refused(const test_onnx *m, gopt_status s, const char *message)
+{
+    char path[4096];
+    gopt_err e = {0};
+    gopt_graph *g;
+    gopt_status real = gopt_model_import(&g, test_onnx_save(m, path, "model.onnx"), NULL, &e);
+    assert_null(g);
+    if (!strstr(e.msg, message) || strncmp(e.msg, path, strlen(path)) != 0)
+        fail_msg("\"%s\" does not say \"%s\"", e.msg, message);
+    assert_int_equal(real, s);
 }
 
 /* ---- values ---- */
@@ -320,6 +368,6 @@ Onnx__FunctionProto *test_onnx_function(test_onnx *m, const char *signature, con
     }
     for (; *lines; lines++)
         *APPEND(m, f->node, f->n_node) = read_node(m, *lines);
-    *APPEND(m, f->opset_import, f->n_opset_import) = opset(m, "", m->model.opset_import[0]->version);
+    *APPEND(m, f->opset_import, f->n_opset_import) = opset_id(m, "", m->model.opset_import[0]->version);
     return *APPEND(m, m->model.functions, m->model.n_functions) = f;
 }

@@ -7,19 +7,29 @@
 #include "support/test.h"
 
 #include "base/arena.h"
+#include "import.h"
 
 typedef struct test_onnx {
+    char *dir; /* for files */
     gopt_arena arena;
     Onnx__ModelProto model;
     Onnx__GraphProto *graph; /* the main one */
 } test_onnx;
 
-/* A model with an empty main graph that imports ai.onnx of this version. */
-void test_onnx_init(test_onnx *m, int64_t opset);
-void test_onnx_fini(test_onnx *m);
+/* Setup and teardown of a test whose *state is a test_onnx with a folder. */
+int test_onnx_setup(void **state);
+int test_onnx_teardown(void **state);
+/* Begins a model with an empty main graph that imports ai.onnx of this version; forgets the one before. */
+void test_onnx_begin(test_onnx *m, int64_t opset);
 void test_onnx_import(test_onnx *m, const char *domain, int64_t version);
-/* Writes the model to dir/name; the path into buf, returned. */
-const char *test_onnx_save(const test_onnx *m, char *buf, const char *dir, const char *name);
+/* Writes the model to dir/name; the path into buf of 4096 bytes, returned. */
+const char *test_onnx_save(const test_onnx *m, char *buf, const char *name);
+/* Imports the model; the graph is sound. */
+gopt_graph *test_onnx_load(const test_onnx *m);
+/* The model becomes this graph, in the form that gopt_graph_print writes. */
+void test_onnx_becomes(const test_onnx *m, const char *text);
+/* The model is refused, with this in the message. */
+void test_onnx_refused(const test_onnx *m, gopt_status s, const char *message);
 
 /* Declares values of a graph: "float32 x[2,batch,?]"; "x" alone has no type. */
 void test_onnx_input(test_onnx *m, Onnx__GraphProto *g, const char *declaration);
