@@ -4,17 +4,18 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "effects.h"
 #include "job.h"
 
-/* A candidate may take this share of what is left of the budget. */
-static const double SHARE_OF_REST = 0.5;
 static const double WARM_SHARE = 0.01;
-static const int64_t GRACE_NS = 5 * GOPT_NS_PER_S;
+static const int64_t GRACE_NS = GOPT_NS_PER_S;
 
+/* A candidate may take what is left of the search; before the first results and in the final, what is left of the job. */
 static int64_t trial_deadline(const gopt_job *j)
 {
-    int64_t now = gopt_now(), left = j->search_end - now;
-    return now + GOPT_MAX((int64_t)(SHARE_OF_REST * (double)left), GRACE_NS);
+    int64_t now = gopt_now();
+    int64_t search = gopt_effects_default(j->study) && now < j->search_end ? j->search_end : j->end;
+    return GOPT_MAX(search, now + GRACE_NS);
 }
 
 void gopt_contender_stop(gopt_contender *c)

@@ -16,6 +16,7 @@ enum {
     ROUNDS_LEAST = 9,   /* a 95 % interval on a median needs 9 */
     ROUNDS_MOST = 31,
     BATCH = 4,          /* trials that share the baseline's samples */
+    BATCH_TRIED = 8,    /* tried for one batch: those that fail or repeat a plan are not timed */
     BANS_MAX = 3,       /* passes that may turn out wrong */
     FINALISTS = 3       /* leader, runner-up, default */
 };
@@ -184,7 +185,7 @@ static gopt_status run_batch(gopt_job *j, bool *more, gopt_err *e)
     gopt_status s = GOPT_OK;
     int64_t begin = gopt_now();
     int n = 0, tried = 0;
-    while (!s && n < BATCH && !gopt_job_over(j)) {
+    while (!s && n < BATCH && tried < BATCH_TRIED && !gopt_job_over(j)) {
         gopt_proposal p;
         int64_t thinking = gopt_now();
         *more = gopt_job_propose(j, &p);
@@ -199,6 +200,9 @@ static gopt_status run_batch(gopt_job *j, bool *more, gopt_err *e)
     }
     if (!s && n)
         s = gopt_job_race(j, at, n, GOPT_SAMPLE_RACE, rounds_for(j, at, n), j->search_end, e);
+    for (int i = 0; !s && i < n; i++)
+        if (at[i].worker && j->study->trials[at[i].trial].role == GOPT_ROLE_SINGLE)
+            s = gopt_job_trace(j, &at[i], e);
     for (int i = 0; i < n; i++)
         gopt_contender_stop(&at[i]);
     if (tried)
