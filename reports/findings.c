@@ -7,7 +7,6 @@
 const gopt_finding_ratio gopt_finding_ratio_unknown = {NAN, NAN, NAN, GOPT_FINDING_UNKNOWN};
 
 static const gopt_findings nothing = {
-    .seed = GOPT_UNKNOWN,
     .budget_s = NAN,
     .elapsed_s = NAN,
     .settings = {.alpha = NAN,

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -46,9 +47,16 @@ static void text(builder *b, cJSON *parent, const char *key, const char *s)
         gopt_clean_utf8(item->valuestring);
 }
 
+/* The shortest digits that read back as v: cJSON itself would round to 15. */
 static void number(builder *b, cJSON *parent, const char *key, double v)
 {
-    add(b, parent, key, isfinite(v) ? cJSON_CreateNumber(v) : cJSON_CreateNull());
+    enum { DIGITS = 15, DIGITS_MAX = 17 };
+    char text[40];
+    int digits = DIGITS;
+    do
+        snprintf(text, sizeof(text), "%.*g", digits, v);
+    while (digits++ < DIGITS_MAX && strtod(text, NULL) != v);
+    add(b, parent, key, isfinite(v) ? cJSON_CreateRaw(text) : cJSON_CreateNull());
 }
 
 /* Written as it is: cJSON would turn large ones into floating point. */

@@ -2,6 +2,7 @@
 #include "section.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define X(name) extern const gopt_section gopt_section_##name;
@@ -61,7 +62,9 @@ const char *gopt_page_keep(const gopt_page *p, gopt_text *t)
 void gopt_page_trial(gopt_table *t, const gopt_finding_cluster *c, int id)
 {
     const char *role = gopt_finding_role_name(c, id);
-    if (*role)
+    if (id < 0)
+        gopt_table_text(t, GOPT_TONE_MUTED, "n/a");
+    else if (*role)
         gopt_table_text(t, GOPT_TONE_PLAIN, "%d (%s)", id, role);
     else
         gopt_table_text(t, GOPT_TONE_PLAIN, "%d", id);
@@ -88,6 +91,14 @@ void gopt_page_verdict(gopt_table *t, gopt_finding_verdict v, const char *name)
 double gopt_known(int64_t v)
 {
     return v == GOPT_UNKNOWN ? NAN : (double)v;
+}
+
+const char *gopt_page_number(char buf[32], double v)
+{
+    if (isnan(v))
+        return "n/a";
+    snprintf(buf, 32, "%.6g", v);
+    return buf;
 }
 
 void gopt_fact_print(gopt_text *out, const gopt_finding_fact *f)

@@ -41,7 +41,8 @@ void gopt_page_trial(gopt_table *t, const gopt_finding_cluster *c, int id);
 void gopt_page_ratio(gopt_table *t, const gopt_finding_ratio *r);                /* with its interval, in its tone */
 void gopt_page_verdict(gopt_table *t, gopt_finding_verdict v, const char *name); /* name NULL: n/a */
 gopt_tone gopt_page_tone(gopt_finding_verdict v);
-double gopt_known(int64_t v); /* NAN for GOPT_UNKNOWN */
+double gopt_known(int64_t v);                         /* NAN for GOPT_UNKNOWN */
+const char *gopt_page_number(char buf[32], double v); /* "0.001", "n/a" */
 /* How the configuration of t differs from that of `from`: "fuse_chain off, threads 2 and 3 more". */
 void gopt_page_difference(gopt_text *out, const gopt_finding_trial *t, const gopt_finding_trial *from, int most);
 void gopt_fact_print(gopt_text *out, const gopt_finding_fact *f);                       /* its value */

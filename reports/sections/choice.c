@@ -69,6 +69,7 @@ static void write(const gopt_page *p)
 {
     const gopt_finding_trial *role[GOPT_FINDING_ROLES], *chosen = gopt_finding_trial_find(p->c, p->c->chosen_trial);
     const gopt_finding_trial *by_default = gopt_finding_trial_find(p->c, p->c->default_trial);
+    char absolute[32], relative[32];
     write_latency(p, role, gopt_finding_roles(p->c, role));
     if (p->c->reason)
         gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN, "Why: %s.", p->c->reason);
@@ -78,8 +79,8 @@ static void write(const gopt_page *p)
         write_differences(p, chosen, by_default);
     if (isfinite(chosen->max_rel) || isfinite(chosen->max_abs))
         gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN,
-                          "Largest error against the reference: absolute %.3g, relative %.3g.", chosen->max_abs,
-                          chosen->max_rel);
+                          "Largest error against the reference: absolute %s, relative %s.",
+                          gopt_page_number(absolute, chosen->max_abs), gopt_page_number(relative, chosen->max_rel));
 }
 
 const gopt_section gopt_section_choice = {

@@ -68,6 +68,7 @@ static void write(const gopt_page *p)
         {.title = "break-even", .kind = GOPT_COLUMN_COUNT},
         {.title = "utility", .kind = GOPT_COLUMN_RATIO},
         {.title = "differs from the default by", .kind = GOPT_COLUMN_TEXT, .prose = true}};
+    char alpha[32];
     int n;
     const gopt_finding_trial **member = collect(p, &n);
     gopt_table *t = gopt_table_begin(p->d, columns, GOPT_COUNT(columns));
@@ -77,8 +78,8 @@ static void write(const gopt_page *p)
     gopt_document_add(
         p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
         "Break-even N = T_compile / (T_base - T_run) requests. Utility U = S / (1 + alpha T_compile / T_run), "
-        "alpha %g.",
-        p->f->settings.alpha);
+        "alpha %s.",
+        gopt_page_number(alpha, p->f->settings.alpha));
     gopt_page_figure(p, "cost_benefit");
 }
 

@@ -45,13 +45,14 @@ static void write(const gopt_page *p)
                                            {.title = "to below", .kind = GOPT_COLUMN_COUNT},
                                            {.title = "least wall time", .kind = GOPT_COLUMN_TEXT},
                                            {.title = "speedup", .kind = GOPT_COLUMN_RATIO}};
+    char now[32];
     write_regime(p, alpha, p->c->alpha, p->c->n_alpha);
     write_regime(p, requests, p->c->requests, p->c->n_requests);
     gopt_document_add(
         p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
-        "Utility U = S / (1 + alpha T_compile / T_run), here alpha = %g. Wall time T_wall(n) = T_compile + n "
+        "Utility U = S / (1 + alpha T_compile / T_run), here alpha = %s. Wall time T_wall(n) = T_compile + n "
         "T_run. Where the compile cache hits with rate h, (1 - h) T_compile counts.",
-        p->f->settings.alpha);
+        gopt_page_number(now, p->f->settings.alpha));
     gopt_page_figure(p, "wall_time");
 }
 

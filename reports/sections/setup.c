@@ -1,6 +1,5 @@
 /* setup.c: model, machine and settings. */
 #include <inttypes.h>
-#include <math.h>
 
 #include "section.h"
 
@@ -45,20 +44,12 @@ static void write_model(const gopt_page *p, gopt_table *t)
     put_fact(t, "operators", gopt_page_keep(p, &operators));
 }
 
-static void put_number(gopt_table *t, const char *name, double v)
-{
-    gopt_table_text(t, GOPT_TONE_PLAIN, "%s", name);
-    if (isfinite(v))
-        gopt_table_text(t, GOPT_TONE_PLAIN, "%.15g", v);
-    else
-        gopt_table_text(t, GOPT_TONE_MUTED, "n/a");
-}
-
 static void write(const gopt_page *p)
 {
     static const gopt_column columns[] = {{.title = "what", .kind = GOPT_COLUMN_TEXT},
                                           {.title = "value", .kind = GOPT_COLUMN_TEXT, .prose = true}};
     const gopt_findings *f = p->f;
+    char alpha[32], requests[32];
     gopt_table *t = gopt_table_begin(p->d, columns, GOPT_COUNT(columns));
     write_model(p, t);
     put_fact(t, "device", f->device.name);
@@ -66,8 +57,8 @@ static void write(const gopt_page *p)
     put_fact(t, "fingerprint", f->device.fingerprint);
     put_facts(p, t, f->device.facts, f->device.n_facts);
     put_fact(t, "objective", f->settings.objective);
-    put_number(t, "alpha", f->settings.alpha);
-    put_number(t, "requests", f->settings.requests);
+    put_fact(t, "alpha", gopt_page_number(alpha, f->settings.alpha));
+    put_fact(t, "requests", gopt_page_number(requests, f->settings.requests));
     put_facts(p, t, f->settings.more, f->settings.n_more);
     put_fact(t, "gopt", f->tool_version);
     put_fact(t, "commit", f->tool_commit);

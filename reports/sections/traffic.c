@@ -26,7 +26,7 @@ static void write_cluster(const gopt_page *p, gopt_table *t, const gopt_finding_
                       c->bounds[i].hi);
     gopt_table_text(t, GOPT_TONE_PLAIN, "%s", c->id ? c->id : "n/a");
     gopt_table_figure(t, c->weight, GOPT_TONE_PLAIN);
-    gopt_table_text(t, GOPT_TONE_PLAIN, "%d", c->chosen_trial);
+    gopt_page_trial(t, c, c->chosen_trial);
     gopt_text_put(&shapes, c->n_shapes ? "" : "fixed");
     gopt_text_put(&bounds, c->n_bounds ? "" : "any");
     gopt_table_text(t, GOPT_TONE_PLAIN, "%s", gopt_page_keep(p, &shapes));
@@ -43,7 +43,7 @@ static void write(const gopt_page *p)
 {
     static const gopt_column columns[] = {{.title = "cluster", .kind = GOPT_COLUMN_TEXT},
                                           {.title = "weight", .kind = GOPT_COLUMN_SHARE, .bar = true},
-                                          {.title = "chosen", .kind = GOPT_COLUMN_TEXT},
+                                          {.title = "trial", .kind = GOPT_COLUMN_TEXT},
                                           {.title = "shapes", .kind = GOPT_COLUMN_TEXT, .prose = true},
                                           {.title = "serves", .kind = GOPT_COLUMN_TEXT, .prose = true}};
     const gopt_finding_traffic *f = &p->f->traffic;

@@ -1,0 +1,347 @@
+/* reports/sections, report: what a reader gets, whatever is known and whatever things are called. */
+#include "support/test.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "base/file.h"
+#include "report.h"
+#include "section.h"
+#include "support/sample_findings.h"
+
+typedef struct pages {
+    gopt_text text, html;
+} pages;
+
+static gopt_status render(pages *out, const gopt_findings *f, gopt_err *e)
+{
+    static const gopt_gallery nothing_drawn;
+    gopt_document d = {0};
+    *out = (pages){0};
+    gopt_status s = gopt_report_compose(&d, f, &nothing_drawn, NULL, e);
+    if (!s) {
+        gopt_document_text(&d, &out->text);
+        gopt_document_html(&d, &out->html);
+    }
+    gopt_arena_fini(&d.arena);
+    return !s && (out->text.failed || out->html.failed) ? gopt_oom(e) : s;
+}
+
+static void pages_fini(pages *p)
+{
+    gopt_text_fini(&p->text);
+    gopt_text_fini(&p->html);
+}
+
+static pages rendered(const gopt_findings *f)
+{
+    pages p;
+    gopt_err e = {0};
+    assert_ok(render(&p, f, &e), &e);
+    return p;
+}
+
+static void assert_says(const gopt_text *t, const char *what)
+{
+    if (!strstr(t->s, what))
+        fail_msg("not found: %s", what);
+}
+
+static void assert_never_says(const gopt_text *t, const char *what)
+{
+    const char *found = strstr(t->s, what);
+    if (found)
+        fail_msg("found: %.60s", found);
+}
+
+static void the_answer_comes_first(void **state)
+{
+    (void)state;
+    gopt_findings *f = test_findings();
+    pages p = rendered(f);
+    const char *lead =
+        strstr(p.text.s, "Deploy trial 17: 3.211 [3.186, 3.237] times as fast as the baseline and 1.563 "
+                         "[1.552, 1.574] times as fast as\nthe default; peak memory 12.8 MiB, 26.8 % below");
+    assert_non_null(lead);
+    assert_true(lead - p.text.s < 100);
+    assert_says(&p.text, "earned back after 635\nrequests (25.4 s of the given traffic).");
+    assert_says(&p.text, "Verdict: improvement, compared with last/manifest.yaml.");
+    assert_says(&p.text, "Trust: the machine was quiet (3 of 141 rounds disturbed, noise floor 0.42 %)");
+    assert_says(&p.text, "Differs from the default by: layout_nhwc off, engine.threads 2, plan.order by_size.");
+    assert_says(&p.text, "fuse_conv_act         71.0  1.680      1.403  1.395 [1.384, 1.406]    3.448  as predicted");
+    assert_says(&p.text, "fuse_chain      layout_nhwc    0.938 [0.920, 0.957]  conflict");
+    assert_says(&p.text, "pruned              2  predicted 3.1 times slower than the best                     23, 24");
+    pages_fini(&p);
+    gopt_findings_free(f);
+}
+
+static void a_kept_default_and_a_noisy_machine_are_said(void **state)
+{
+    (void)state;
+    gopt_findings *f = test_findings();
+    f->clusters[0].chosen_trial = 1;
+    f->noise = (gopt_finding_noise){0.031, true, 60, 141};
+    f->verdict = (gopt_finding_decision){.result = "regression"};
+    pages p = rendered(f);
+    assert_says(&p.text, "Keep the default (trial 1): 2.054 [2.038, 2.071] times as fast as the baseline;");
+    assert_says(&p.text, "Trust: LITTLE, the machine was unquiet");
+    assert_says(&p.text, "differences up to 6.2 % count as ties");
+    assert_says(&p.html, "<p class=\"bad\">Verdict: regression.</p>");
+    assert_says(&p.text, "1 (chosen = default)");
+    assert_never_says(&p.text, "Differs from the default by:");
+    pages_fini(&p);
+    f->clusters[0].chosen_trial = 0;
+    p = rendered(f);
+    assert_says(&p.text, "Deploy without optimization (trial 0)");
+    assert_says(&p.text, "which running does not earn back");
+    pages_fini(&p);
+    gopt_findings_free(f);
+}
+
+static void a_gain_above_the_ceiling_is_reported(void **state)
+{
+    (void)state;
+    gopt_findings *f = test_findings();
+    gopt_finding_single single = f->clusters[0].single[1];
+    single.amdahl_ceiling = 1.2;
+    f->clusters[0].single = &single;
+    f->clusters[0].n_single = 1;
+    pages p = rendered(f);
+    assert_says(&p.html, "<td class=\"bad\">above the ceiling</td>");
+    pages_fini(&p);
+    gopt_findings_free(f);
+}
+
+/* Cuts from each `from` to the `to` after it. */
+static void cut(char *s, const char *from, const char *to)
+{
+    for (char *at; (at = strstr(s, from));) {
+        char *end = strstr(at, to);
+        assert_non_null(end);
+        memmove(at, end + strlen(to), strlen(end + strlen(to)) + 1);
+    }
+}
+
+static void unescape(char *s)
+{
+    static const char *const entity[][2] = {
+        {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}};
+    for (int i = 0; i < GOPT_COUNT(entity); i++)
+        for (char *at; (at = strstr(s, entity[i][0]));) {
+            *at = entity[i][1][0];
+            memmove(at + 1, at + strlen(entity[i][0]), strlen(at + strlen(entity[i][0])) + 1);
+        }
+}
+
+/* Leaves the words of the page: tags become spaces. */
+static void strip_tags(char *html)
+{
+    cut(html, "<head>", "</head>");
+    cut(html, "<nav>", "</nav>");
+    bool tag = false;
+    for (char *c = html; *c; c++) {
+        tag |= *c == '<';
+        bool end = tag && *c == '>';
+        *c = tag ? ' ' : *c;
+        tag &= !end;
+    }
+    unescape(html);
+}
+
+/* Takes out what only draws lines. */
+static void strip_rules(char *text)
+{
+    for (char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
+        if (strspn(line, "-= ") == strcspn(line, "\n"))
+            memset(line, ' ', strcspn(line, "\n"));
+}
+
+static void text_and_html_say_the_same(void **state)
+{
+    (void)state;
+    gopt_findings *f = test_findings();
+    pages p = rendered(f);
+    strip_tags(p.html.s);
+    strip_rules(p.text.s);
+    char *in_html, *in_text, *a = strtok_r(p.html.s, " \n", &in_html), *b = strtok_r(p.text.s, " \n", &in_text);
+    int words = 0;
+    for (; a && b; words++) {
+        assert_string_equal(a, b);
+        a = strtok_r(NULL, " \n", &in_html);
+        b = strtok_r(NULL, " \n", &in_text);
+    }
+    assert_null(a);
+    assert_null(b);
+    assert_true(words > 800);
+    pages_fini(&p);
+    gopt_findings_free(f);
+}
+
+static void unknown_figures_are_not_available(void **state)
+{
+    (void)state;
+    gopt_findings *f;
+    gopt_err e = {0};
+    assert_ok(gopt_findings_new(&f, &e), &e);
+    for (int clusters = 0; clusters < 3; clusters++) {
+        f->clusters = gopt_findings_take_clusters(f, clusters);
+        f->n_clusters = clusters;
+        for (int i = 0; i < clusters; i++) {
+            f->clusters[i].trials = gopt_findings_take_trials(f, 3);
+            f->clusters[i].n_trials = 3;
+            f->clusters[i].baseline_trial = 0;
+            f->clusters[i].default_trial = 1;
+            f->clusters[i].chosen_trial = clusters == 2 ? 2 : -1;
+            for (int k = 0; k < 2 * i; k++)
+                f->clusters[i].trials[k].status = "ok";
+        }
+        pages p = rendered(f);
+        static const char *const never[] = {"nan", "(null)", "9223372036854775808", " -1"};
+        for (int i = 0; i < GOPT_COUNT(never); i++) {
+            assert_never_says(&p.text, never[i]);
+            assert_never_says(&p.html, never[i]);
+        }
+        if (clusters == 1)
+            assert_says(&p.text, "Nothing was chosen.");
+        if (clusters == 2)
+            assert_says(&p.text, "Cluster n/a: Deploy trial 2.");
+        pages_fini(&p);
+    }
+    gopt_findings_free(f);
+}
+
+#define EVIL "</td><script>alert('1')</script>\x1b[2J\xff\xe2\x80\xae\"&"
+
+static void hostile_names_stay_text(void **state)
+{
+    (void)state;
+    gopt_findings *f = test_findings();
+    static const gopt_finding_operator operators[] = {{EVIL, 1}};
+    static const gopt_finding_size sizes[] = {{EVIL, 1}};
+    static const gopt_finding_shape shapes[] = {{sizes, 1}};
+    static const gopt_finding_hotspot spots[] = {{EVIL, EVIL, 1, 5, 1}};
+    static const gopt_finding_profile profiles[] = {{0, spots, 1, 1}};
+    static const char *const lines[] = {EVIL};
+    static const gopt_finding_command commands[] = {{EVIL, "gopt run " EVIL}};
+    f->model.path = EVIL;
+    f->model.operators = operators;
+    f->model.n_operators = 1;
+    f->device.name = EVIL;
+    f->clusters[0].shapes = shapes;
+    f->clusters[0].reason = EVIL;
+    f->clusters[0].profiles = profiles;
+    f->clusters[0].n_profiles = 1;
+    f->clusters[0].trials[20].why = EVIL;
+    f->health = f->notes = f->verdict.details = lines;
+    f->commands = commands;
+    f->n_commands = 1;
+    pages p = rendered(f);
+    assert_never_says(&p.html, "<script");
+    assert_never_says(&p.html, "</td>&");
+    assert_says(&p.html, "<td class=\"prose \">&lt;/td&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;?[2J?"
+                         "?&quot;&amp;</td>");
+    assert_says(&p.html, "<title>script&gt;?[2J?"); /* after the last slash of the path */
+    const gopt_text *both[] = {&p.text, &p.html};
+    for (int i = 0; i < 2; i++) {
+        assert_never_says(both[i], "\x1b");
+        assert_never_says(both[i], "\xff");
+        assert_never_says(both[i], "\xe2\x80\xae");
+    }
+    pages_fini(&p);
+    gopt_findings_free(f);
+}
+
+static void clusters_have_parts_of_their_own(void **state)
+{
+    (void)state;
+    gopt_findings *f = test_findings();
+    gopt_finding_cluster *two = gopt_findings_take_clusters(f, 2);
+    two[0] = two[1] = f->clusters[0];
+    two[0].weight = 0.8;
+    two[1].weight = 0.2;
+    two[1].id = "long";
+    two[1].chosen_trial = 1;
+    f->clusters = two;
+    f->n_clusters = 2;
+    pages p = rendered(f);
+    assert_says(&p.text, "Cluster 0 (80.0 % of the traffic): Deploy trial 17: ");
+    assert_says(&p.text, "Cluster long (20.0 % of the traffic): Keep the default (trial 1): ");
+    assert_says(&p.html, "<h2>Cluster long</h2>\n<h3>The choice</h3>");
+    pages_fini(&p);
+    gopt_findings_free(f);
+}
+
+static void every_file_is_written_and_linked(void **state)
+{
+    gopt_findings *f = test_findings();
+    gopt_err e = {0};
+    char out[PATH_MAX], path[PATH_MAX];
+    static const char *const files[] = {"findings.json", "report.txt", "report.html", "plots/cost_benefit.gp",
+                                        "plots/cost_benefit.tsv"};
+    test_path(out, *state, "new/out");
+    assert_ok(gopt_report_write(f, out, &e), &e);
+    for (int i = 0; i < GOPT_COUNT(files); i++)
+        assert_true(gopt_file_exists(test_path(path, out, files[i])));
+    gopt_mapping m;
+    assert_ok(gopt_file_map(&m, test_path(path, out, "report.html"), &e), &e);
+    char *html = strndup((const char *)m.data, m.bytes), *rest = html;
+    gopt_file_unmap(&m);
+    int links = 0;
+    for (char *at; (at = strstr(rest, "href=\"")); links++) {
+        rest = strchr(at += strlen("href=\""), '"');
+        assert_non_null(rest);
+        *rest++ = '\0';
+        if (*at != '#' && !gopt_file_exists(test_path(path, out, at)))
+            fail_msg("link to %s", at);
+    }
+    assert_true(links > 15);
+    free(html);
+    gopt_findings_free(f);
+}
+
+static void a_place_that_cannot_be_written_is_named(void **state)
+{
+    gopt_findings *f = test_findings();
+    gopt_err e = {0};
+    char path[PATH_MAX];
+    assert_ok(gopt_file_write_text(test_path(path, *state, "file"), "", &e), &e);
+    assert_int_equal(gopt_report_write(f, test_path(path, *state, "file/out"), &e), GOPT_EIO);
+    assert_non_null(strstr(e.msg, "/file"));
+    memset(path, 'x', sizeof(path) - 1);
+    path[sizeof(path) - 1] = '\0';
+    assert_int_equal(gopt_report_write(f, path, &e), GOPT_EIO);
+    gopt_findings_free(f);
+}
+
+static gopt_status make(void *ctx, gopt_err *e)
+{
+    pages p;
+    gopt_status s = render(&p, ctx, e);
+    pages_fini(&p);
+    return s;
+}
+
+static void survives_every_allocation_failure(void **state)
+{
+    (void)state;
+    gopt_findings *f = test_findings();
+    assert_true(test_every_oom(make, f) > 300);
+    gopt_findings_free(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_answer_comes_first),
+        cmocka_unit_test(a_kept_default_and_a_noisy_machine_are_said),
+        cmocka_unit_test(a_gain_above_the_ceiling_is_reported),
+        cmocka_unit_test(text_and_html_say_the_same),
+        cmocka_unit_test(unknown_figures_are_not_available),
+        cmocka_unit_test(hostile_names_stay_text),
+        cmocka_unit_test(clusters_have_parts_of_their_own),
+        cmocka_unit_test_setup_teardown(every_file_is_written_and_linked, test_dir_setup, test_dir_teardown),
+        cmocka_unit_test_setup_teardown(a_place_that_cannot_be_written_is_named, test_dir_setup, test_dir_teardown),
+        cmocka_unit_test(survives_every_allocation_failure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
