@@ -113,7 +113,7 @@ static void add_notes(cJSON *root, const gopt_job *j)
     cJSON *notes = cJSON_AddArrayToObject(root, "notes");
     char line[512];
     if (j->shape_note[0]) {
-        snprintf(line, sizeof line, "shape %s: %s; choose with --shape", j->shapes, j->shape_note);
+        snprintf(line, sizeof line, "shape %s: %s; choose with --shape", gopt_text_str(&j->shapes), j->shape_note);
         cJSON_AddItemToArray(notes, cJSON_CreateString(line));
     }
     snprintf(line, sizeof line, "every candidate was verified on %d input case%s before it was timed", j->bench.n_cases,
@@ -131,7 +131,7 @@ gopt_status gopt_about_store(gopt_job *j, gopt_err *e)
         number(root, "seed", (double)j->options->seed);
         number(root, "budget_s", j->options->budget_s);
         text(root, "stopped", j->stopped);
-        text(root, "shapes", j->shapes);
+        text(root, "shapes", gopt_text_str(&j->shapes));
         add_model(root, j);
         add_device(root, &j->device);
         add_goal(root, &j->options->goal);

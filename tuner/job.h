@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include "cli.h"
 #include "device.h"
 #include "goal.h"
 #include "import.h"
@@ -14,7 +15,7 @@
 #include "verify.h"
 #include "worker.h"
 
-enum { GOPT_SYMBOLS_MAX = 32, GOPT_THREADS_MAX = 32 };
+enum { GOPT_THREADS_MAX = 32 };
 
 typedef struct gopt_tune_options {
     const char *model, *out;
@@ -23,9 +24,7 @@ typedef struct gopt_tune_options {
     const char *against;         /* an earlier manifest; NULL: none */
     double budget_s;
     int threads[GOPT_THREADS_MAX], n_threads; /* 0: from 1 to the processors there are */
-    const char *symbol[GOPT_SYMBOLS_MAX];
-    int64_t size[GOPT_SYMBOLS_MAX];
-    int n_symbols;
+    gopt_shapes shapes;          /* of symbolic dimensions; those not given get a proposal */
     gopt_goal goal;
     double memory_limit; /* of a worker, bytes; 0: most of what there is */
     gopt_tolerance tolerance;
@@ -67,7 +66,7 @@ typedef struct gopt_job {
     double render_s;                /* what writing results takes here, as measured */
     double trial_s;                 /* what a trial has taken on average */
     int rounds_flagged, rounds;
-    char shapes[256];               /* canonical text of the bound shape, "batch=1,seq=32" */
+    gopt_text shapes;               /* canonical text of the bound shape, "batch=1,seq=32" */
     char shape_note[128];           /* how it was chosen, empty when given */
     char cache_dir[512], scratch_dir[600];
     const char *stopped;            /* budget, converged, exhausted, interrupted */

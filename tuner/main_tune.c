@@ -12,7 +12,6 @@
 typedef struct arguments {
     gopt_tune_options o;
     gopt_counts threads;
-    gopt_shapes shapes;
     const char *device, *objective, *tolerance, *list, *progress;
     double max_compile_s, max_latency_s;
 } arguments;
@@ -37,7 +36,7 @@ static const gopt_option options[] = {
      "thread counts the search may use: 1,2 (default: 1 to the processors\nthis process may use, cgroup limits counted)"},
     {"--preset", 0, "NAME", gopt_parse_text, FIELD(o.preset),
      "where the default comes from: debug, reduce-overhead, max-autotune\n(default), or a YAML file of knob: value"},
-    {"--shape", 0, "NAME=V,..", gopt_parse_shapes, FIELD(shapes), "sizes of symbolic dimensions (default: proposed, and said so)"},
+    {"--shape", 0, "NAME=V,..", gopt_parse_shapes, FIELD(o.shapes), "sizes of symbolic dimensions (default: proposed, and said so)"},
     {"--objective", 0, "NAME", gopt_parse_text, FIELD(objective),
      "latency (default), p99, throughput, memory, compile, utility, wall"},
     {"--alpha", 0, "A", gopt_parse_number, FIELD(o.goal.alpha), "weight of compile time in utility (default 0.001)"},
@@ -128,11 +127,6 @@ static gopt_status finish(arguments *a, gopt_err *e)
         a->o.threads[a->o.n_threads++] = a->threads.at[i];
     if (a->o.n_threads && a->o.threads[0] < 1)
         return gopt_fail(e, GOPT_EUSAGE, "--threads: at least 1 is needed");
-    for (int i = 0; i < a->shapes.n; i++) {
-        a->o.symbol[i] = a->shapes.name[i];
-        a->o.size[i] = a->shapes.size[i];
-    }
-    a->o.n_symbols = a->shapes.n;
     return GOPT_OK;
 }
 

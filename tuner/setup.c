@@ -1,5 +1,4 @@
 /* setup.c: before the first trial: model, shape, inputs, what the reference makes of them, study. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "job.h"
+#include "shape.h"
 
 /* The reference may take this share of the budget for the first case, and this for every further one. */
 static const double FIRST_CASE_SHARE = 0.4, NEXT_CASE_SHARE = 0.03;
@@ -20,60 +20,6 @@ double gopt_job_elapsed(const gopt_job *j)
 bool gopt_job_over(const gopt_job *j)
 {
     return gopt_job_interrupted || gopt_now() + (int64_t)(j->trial_s * 1e9) > j->search_end;
-}
-
-/* ---- the shape ---- */
-
-static int given(const gopt_tune_options *o, const char *name)
-{
-    for (int i = 0; i < o->n_symbols; i++)
-        if (!strcmp(o->symbol[i], name))
-            return i;
-    return -1;
-}
-
-static gopt_status check_given(const gopt_tune_options *o, const char *const *names, int n, gopt_err *e)
-{
-    for (int i = 0; i < o->n_symbols; i++) {
-        bool known = false;
-        for (int k = 0; k < n; k++)
-            known = known || !strcmp(names[k], o->symbol[i]);
-        if (known)
-            continue;
-        const char *near = n ? gopt_text_nearest(o->symbol[i], names, n) : NULL;
-        return gopt_fail(e, GOPT_EUSAGE, "--shape: the model has no symbolic dimension '%s'%s%s%s", o->symbol[i],
-                         near ? "; did you mean '" : n ? "; it has " : " (it has none)", near ? near : n ? names[0] : "",
-                         near ? "'?" : "");
-    }
-    return GOPT_OK;
-}
-
-static void describe_shape(gopt_job *j, const char *const *names, const int64_t *values, int n)
-{
-    size_t used = 0;
-    for (int i = 0; i < n && used < sizeof j->shapes; i++)
-        used += (size_t)snprintf(j->shapes + used, sizeof j->shapes - used, "%s%s=%" PRId64, i ? "," : "", names[i],
-                                 values[i]);
-}
-
-static gopt_status bind_shape(gopt_job *j, int64_t length, int *symbols, gopt_err *e)
-{
-    const char *names[GOPT_SYMBOLS_MAX];
-    int64_t values[GOPT_SYMBOLS_MAX];
-    int n = gopt_inputs_shape(j->graph, names, values, GOPT_SYMBOLS_MAX, length), made_up = 0;
-    GOPT_TRY(check_given(j->options, names, n, e));
-    for (int i = 0; i < n; i++) {
-        int k = given(j->options, names[i]);
-        made_up += k < 0;
-        if (k >= 0)
-            values[i] = j->options->size[k];
-    }
-    describe_shape(j, names, values, n);
-    if (made_up)
-        snprintf(j->shape_note, sizeof j->shape_note, "%d of %d symbolic dimensions were not given and got a proposal",
-                 made_up, n);
-    *symbols = made_up;
-    return gopt_graph_bind(j->graph, names, values, n, e);
 }
 
 static gopt_status import(gopt_job *j, gopt_err *e)
@@ -157,27 +103,41 @@ static gopt_status make_cases(gopt_job *j, gopt_err *e)
     return s ? gopt_within(e, s, "the reference run") : GOPT_OK;
 }
 
-/* A length that was not given may be one that the model cannot take: try longer ones. */
+static gopt_status bind_shape(gopt_job *j, int64_t length, int *made_up, gopt_err *e)
+{
+    gopt_text_fini(&j->shapes);
+    int64_t begin = gopt_now();
+    GOPT_TRY(gopt_shape_bind(j->graph, &j->options->shapes, length, &j->shapes, made_up, e));
+    j->bench.infer_ns = gopt_now() - begin;
+    if (*made_up)
+        snprintf(j->shape_note, sizeof j->shape_note, "%d symbolic dimension%s not given and got a proposal", *made_up,
+                 *made_up == 1 ? " was" : "s were");
+    return j->shapes.failed ? gopt_oom(e) : GOPT_OK;
+}
+
+/* A length that was not given may be one that the model cannot take: try others. The first failure is the one told. */
 static gopt_status bind_and_evaluate(gopt_job *j, gopt_err *e)
 {
-    static const int64_t lengths[] = {32, 128, 512, 1024};
-    gopt_status s = GOPT_OK;
-    for (int i = 0; i < GOPT_COUNT(lengths); i++) {
-        int symbols = 0;
+    gopt_status first = GOPT_OK;
+    for (int i = 0; i < GOPT_LENGTHS; i++) {
+        int made_up = 0;
+        gopt_err later = {0};
         if (i > 0) {
             gopt_graph_free(j->graph);
             j->graph = NULL;
             GOPT_TRY(import(j, e));
         }
-        int64_t begin = gopt_now();
-        s = bind_shape(j, lengths[i], &symbols, e);
-        j->bench.infer_ns = gopt_now() - begin;
+        gopt_status s = bind_shape(j, gopt_lengths[i], &made_up, &later);
         if (!s)
-            s = make_cases(j, e);
-        if (!s || !symbols || s == GOPT_EUSAGE || s == GOPT_ELIMIT)
-            break;
+            s = make_cases(j, &later);
+        if (s && i == 0) {
+            first = s;
+            gopt_fail(e, s, "%s", later.msg);
+        }
+        if (!s || s == GOPT_EUSAGE || s == GOPT_ELIMIT || !made_up)
+            return s ? first : GOPT_OK;
     }
-    return s;
+    return first;
 }
 
 /* ---- where things go ---- */
@@ -201,7 +161,7 @@ static gopt_status open_study(gopt_job *j, gopt_err *e)
     GOPT_TRY(gopt_dir_make(path, e));
     snprintf(path, sizeof path, "%s/study.db", j->options->out);
     gopt_study_identity id = {.model_sha256 = j->info.sha256,
-                              .shapes = j->shapes,
+                              .shapes = gopt_text_str(&j->shapes),
                               .tool = gopt_version(),
                               .device = j->device.fingerprint,
                               .seed = j->options->seed};
@@ -245,7 +205,7 @@ gopt_status gopt_job_setup(gopt_job *j, gopt_err *e)
     if (s)
         return gopt_within(e, s, "%s", o->model);
     if (j->shape_note[0])
-        gopt_progress_note(j->progress, "shape %s: %s; choose with --shape", j->shapes, j->shape_note);
+        gopt_progress_note(j->progress, "shape %s: %s; choose with --shape", gopt_text_str(&j->shapes), j->shape_note);
     j->bench.graph = j->graph;
     return open_study(j, e);
 }
@@ -257,5 +217,6 @@ void gopt_job_fini(gopt_job *j)
     for (int i = 0; i < GOPT_CASES_MAX; i++)
         gopt_isolated_fini(&j->expected_memory[i]);
     gopt_graph_free(j->graph);
+    gopt_text_fini(&j->shapes);
     gopt_arena_fini(&j->arena);
 }
