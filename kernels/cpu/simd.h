@@ -90,6 +90,14 @@ typedef struct gopt_simd {
     void (*softmax_row)(float *y, const float *x, int64_t n, bool log);
     /* along n elements that lie `step` apart, for `cols` neighbours */
     void (*softmax_columns)(float *y, const float *x, int64_t n, int64_t step, int64_t cols, bool log);
+    /* Recurrent cells over n units; gates (sums before their activations) are read in whole vectors.
+     * lstm: gates i, o, f, c; updates c and writes h. */
+    void (*lstm_cell)(int64_t n, const float *const *gate, float *c, float *h);
+    /* gru: gates z, r, and the recurrent part of h; x is the other part. */
+    void (*gru_cell)(int64_t n, const float *const *gate, const float *x, const float *h, float *out);
+    /* gru that resets before the product, in two steps: z and r * h; then the new state from the sums of h. */
+    void (*gru_reset)(int64_t n, const float *const *gate, const float *h, float *z, float *reset);
+    void (*gru_update)(int64_t n, const float *z, const float *next, const float *h, float *out);
 } gopt_simd;
 
 /* The table of the level, or of the highest one below it that was built. */

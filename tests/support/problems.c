@@ -32,6 +32,10 @@
     {                                                                                                                  \
         kernel, op, attrs, in, NULL, post                                                                              \
     }
+#define RNN(kernel, op, attrs, in)                                                                                     \
+    {                                                                                                                  \
+        kernel, op, attrs, in, NULL, NULL                                                                              \
+    }
 #define GEMM(attrs, in)                                                                                                \
     {                                                                                                                  \
         "matmul_f32", "Gemm", attrs, in, NULL, NULL                                                                    \
@@ -204,6 +208,16 @@ const problem_text problems[] = {
     MOVE("transpose_any", "DepthToSpace", "blocksize=2", "f32[2,12,5,7]", NULL),
     MOVE("transpose_any", "DepthToSpace", "blocksize=2 mode='CRD'", "f32[2,12,5,7]", "neg(acc)"),
     MOVE("transpose_any", "SpaceToDepth", "blocksize=2", "i64[2,3,8,6]", NULL),
+    RNN("lstm_f32", "LSTM", "hidden_size=5 test_outputs=3",
+        "f32[3,2,4] f32[1,20,4]! f32[1,20,5]! f32[1,40]! - f32[1,2,5] f32[1,2,5]"),
+    RNN("lstm_f32", "LSTM", "hidden_size=60 direction='bidirectional'", "f32[4,1,7] f32[2,240,7]! f32[2,240,60]!"),
+    RNN("lstm_f32", "LSTM", "hidden_size=16 direction='reverse' test_outputs=2",
+        "f32[2,9,7] f32[1,64,7] f32[1,64,16]! f32[1,128]"),
+    RNN("gru_f32", "GRU", "hidden_size=5 test_outputs=2",
+        "f32[3,2,4] f32[1,15,4]! f32[1,15,5]! f32[1,30]! - f32[1,2,5]"),
+    RNN("gru_f32", "GRU", "hidden_size=60 linear_before_reset=1 direction='bidirectional'",
+        "f32[3,1,7] f32[2,180,7]! f32[2,180,60]! f32[2,360]"),
+    RNN("gru_f32", "GRU", "hidden_size=50 direction='reverse'", "f32[3,3,7] f32[1,150,7] f32[1,150,50]"),
     {0},
 };
 
@@ -259,5 +273,11 @@ const problem_text bench_problems[] = {
     MOVE("transpose_any", "Transpose", "perm=0,2,3,1", "f32[1,128,12,64]", NULL),
     MOVE("concat_any", "Concat", "axis=1", "f32[1,128,28,28] f32[1,128,28,28]", NULL),
     MOVE("gather_any", "Gather", NULL, "f32[1000,312] i64[32]~0:999", NULL),
+    RNN("lstm_f32", "LSTM", "hidden_size=128 test_outputs=3",
+        "f32[1,1,128] f32[1,512,128]! f32[1,512,128]! f32[1,1024]! - f32[1,1,128] f32[1,1,128]"),
+    RNN("lstm_f32", "LSTM", "hidden_size=128 direction='bidirectional'",
+        "f32[100,1,128] f32[2,512,128]! f32[2,512,128]! f32[2,1024]!"),
+    RNN("gru_f32", "GRU", "hidden_size=64 linear_before_reset=1",
+        "f32[33,16,32] f32[1,192,32]! f32[1,192,64]! f32[1,384]!"),
     {0},
 };

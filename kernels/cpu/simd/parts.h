@@ -40,5 +40,9 @@ void GOPT_LEVEL(gopt_scale_row)(float *y, const float *x, int64_t n, float origi
 float GOPT_LEVEL(gopt_moments)(const float *x, int64_t n, float origin, float *square);
 void GOPT_LEVEL(gopt_softmax_row)(float *y, const float *x, int64_t n, bool log);
 void GOPT_LEVEL(gopt_softmax_columns)(float *y, const float *x, int64_t n, int64_t step, int64_t cols, bool log);
+void GOPT_LEVEL(gopt_lstm_cell)(int64_t n, const float *const *gate, float *c, float *h);
+void GOPT_LEVEL(gopt_gru_cell)(int64_t n, const float *const *gate, const float *x, const float *h, float *out);
+void GOPT_LEVEL(gopt_gru_reset)(int64_t n, const float *const *gate, const float *h, float *z, float *reset);
+void GOPT_LEVEL(gopt_gru_update)(int64_t n, const float *z, const float *next, const float *h, float *out);
 
 #endif

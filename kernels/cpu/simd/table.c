@@ -26,4 +26,8 @@ const gopt_simd GOPT_LEVEL(gopt_simd) = {
     .moments = GOPT_LEVEL(gopt_moments),
     .softmax_row = GOPT_LEVEL(gopt_softmax_row),
     .softmax_columns = GOPT_LEVEL(gopt_softmax_columns),
+    .lstm_cell = GOPT_LEVEL(gopt_lstm_cell),
+    .gru_cell = GOPT_LEVEL(gopt_gru_cell),
+    .gru_reset = GOPT_LEVEL(gopt_gru_reset),
+    .gru_update = GOPT_LEVEL(gopt_gru_update),
 };
