@@ -1,0 +1,68 @@
+/* attention_head.c: products, cap, bias, softmax, products. */
+#include "ref/attention_head.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "ref/axis.h"
+#include "ref/multiply.h"
+
+static void keep(const gopt_attention_head *h, gopt_attention_stage stage)
+{
+    if (h->kept && h->stage == stage)
+        memcpy(h->kept, h->scores, (size_t)(h->s * h->t) * sizeof *h->kept);
+}
+
+static void multiply_keys(const gopt_attention_head *h)
+{
+    for (int64_t j = 0; j < h->t; j++)
+        for (int64_t i = 0; i < h->d; i++)
+            h->turned[i * h->t + j] = h->k[j * h->d + i];
+    memset(h->scores, 0, (size_t)(h->s * h->t) * sizeof *h->scores);
+    gopt_ref_multiply(h->s, h->t, h->d, h->q, h->d, h->turned, h->t, h->scores, h->t);
+    for (int64_t i = 0; i < h->s * h->t; i++)
+        h->scores[i] *= h->scale;
+}
+
+static bool is_masked(const double *bias, int64_t t)
+{
+    for (int64_t j = 0; bias && j < t; j++)
+        if (bias[j] != -INFINITY)
+            return false;
+    return bias || t == 0;
+}
+
+static void softmax(double *v, int64_t n)
+{
+    double max = gopt_axis_largest(v, n), sum = 0;
+    if (max == -INFINITY)
+        max = 0;
+    for (int64_t j = 0; j < n; j++)
+        sum += v[j] = exp(v[j] - max);
+    for (int64_t j = 0; j < n && sum != 0; j++)
+        v[j] /= sum;
+}
+
+void gopt_attention_head_run(const gopt_attention_head *h, double *y)
+{
+    int64_t n = h->s * h->t;
+    multiply_keys(h);
+    keep(h, GOPT_ATTENTION_PRODUCT);
+    for (int64_t i = 0; i < n && h->softcap > 0; i++)
+        h->scores[i] = tanh(h->scores[i] / h->softcap) * h->softcap;
+    keep(h, GOPT_ATTENTION_CAPPED);
+    for (int64_t i = 0; i < n && h->bias; i++)
+        h->scores[i] += h->bias[i];
+    keep(h, GOPT_ATTENTION_BIASED);
+    for (int64_t i = 0; i < h->s; i++) {
+        double *row = h->scores + i * h->t;
+        if (is_masked(h->bias ? h->bias + i * h->t : NULL, h->t))
+            memset(row, 0, (size_t)h->t * sizeof *row);
+        else
+            softmax(row, h->t);
+    }
+    keep(h, GOPT_ATTENTION_WEIGHTS);
+    memset(y, 0, (size_t)(h->s * h->dv) * sizeof *y);
+    gopt_ref_multiply(h->s, h->dv, h->t, h->scores, h->t, h->v, h->dv, y, h->dv);
+}
