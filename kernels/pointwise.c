@@ -1,6 +1,8 @@
 /* pointwise.c: the execution that every POINTWISE operator shares: its expression over broadcast operands, by tiles. */
 #include "op.h"
 
+#include <stdio.h>
+
 #define TILE 256 /* elements at a time: a few operands and instructions stay in the level 1 cache */
 
 typedef struct operand {
@@ -17,9 +19,22 @@ typedef struct loop { /* the output's dimensions, neighbours merged where every 
     int n_in;
 } loop;
 
+static gopt_status refuse(const gopt_dtype *dtype, int n, gopt_err *e)
+{
+    char list[120] = "";
+    size_t at = 0;
+    for (int i = 0; i < n && at < sizeof list; i++)
+        at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i ? ", " : "",
+                               dtype[i] == GOPT_DTYPE_NONE ? "nothing" : gopt_dtype_name(dtype[i]));
+    return gopt_fail(e, GOPT_EUNSUP, "inputs of types %s, with these attributes", list);
+}
+
 gopt_status gopt_op_expr(gopt_expr *x, const gopt_op *op, gopt_attrs attrs, const gopt_dtype *dtype, int n, gopt_err *e)
 {
     int arg[GOPT_EXPR_LIMIT];
+    for (int i = 0; i < op->in_min; i++)
+        if (i >= n || dtype[i] == GOPT_DTYPE_NONE)
+            return gopt_fail(e, GOPT_EINPUT, "input %d is missing", i);
     for (int i = 0; i < n && i < GOPT_EXPR_LIMIT; i++) {
         bool number = gopt_dtype_is_float(dtype[i]) || gopt_dtype_is_int(dtype[i]) || dtype[i] == GOPT_DTYPE_BOOL;
         if (!number && dtype[i] != GOPT_DTYPE_NONE)
@@ -32,7 +47,7 @@ gopt_status gopt_op_expr(gopt_expr *x, const gopt_op *op, gopt_attrs attrs, cons
     if (n > GOPT_EXPR_LIMIT || x->failed)
         return gopt_fail(e, GOPT_EUNSUP, "more than %d instructions per element", GOPT_EXPR_LIMIT);
     if (result < 0)
-        return gopt_fail(e, GOPT_EUNSUP, "these inputs and attributes");
+        return refuse(dtype, n, e);
     x->result = result;
     return GOPT_OK;
 }
@@ -153,8 +168,8 @@ gopt_status gopt_pointwise_run(gopt_exec *x, gopt_err *e)
         return gopt_oom(e);
     for (int i = 0; i < x->n_in; i++)
         dtype[i] = x->in[i] ? x->in[i]->dtype : GOPT_DTYPE_NONE;
-    GOPT_TRY(broadcast_shape(x, dim, &rank, e));
     GOPT_TRY(gopt_op_expr(&expr, x->op, x->attrs, dtype, x->n_in, e));
+    GOPT_TRY(broadcast_shape(x, dim, &rank, e));
     GOPT_TRY(gopt_exec_out(x, 0, gopt_expr_dtype(&expr), rank, dim, e));
     return x->out[0] ? gopt_pointwise_apply(&expr, x->in, x->n_in, x->out[0], x->scratch, e) : GOPT_OK;
 }

@@ -289,6 +289,8 @@ static const ref_bad bad[] = {
     {"Cast", "to=7", "s[1] 12x", GOPT_EINPUT, "no number"},
     {"CastLike", NULL, "f32[1] 1;s[1] a", GOPT_EUNSUP, "casting"},
     {"CastLike", NULL, "f32[1] 1", GOPT_EINPUT, "missing"},
+    {"Add", NULL, "f32[1] 1", GOPT_EINPUT, "input 1 is missing"},
+    {"Clip", NULL, "-;f32[1] 1", GOPT_EINPUT, "input 0 is missing"},
 };
 
 static void what_makes_no_sense_is_refused(void **state)

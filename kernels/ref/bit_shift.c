@@ -8,7 +8,7 @@ static int expr(gopt_expr *x, gopt_attrs attrs, const int *a, int n)
     (void)n;
     const char *direction = gopt_attr_string(attrs, "direction", "");
     bool left = !strcmp(direction, "LEFT");
-    if (!left && strcmp(direction, "RIGHT"))
+    if (!left && strcmp(direction, "RIGHT") != 0)
         return -1;
     return gopt_term_binary(x, left ? GOPT_EXPR_SHL : GOPT_EXPR_SHR, a, GOPT_TERM_WHOLE);
 }

@@ -25,7 +25,7 @@ static bool is_special(gopt_attrs a, gopt_dtype from, gopt_dtype to)
 {
     if (!is_float8(to) || !gopt_dtype_is_float(from))
         return false;
-    return !saturates(a) || (to == GOPT_DTYPE_F8E8M0 && strcmp(round_mode(a), "up"));
+    return !saturates(a) || (to == GOPT_DTYPE_F8E8M0 && strcmp(round_mode(a), "up") != 0);
 }
 
 bool gopt_convert_is_plain(gopt_attrs a, gopt_dtype from, gopt_dtype to)
@@ -82,7 +82,7 @@ static float to_power(double v, bool down)
 static void cast_special(const gopt_exec *x, gopt_dtype to, int64_t n)
 {
     const char *mode = round_mode(x->attrs);
-    bool power = to == GOPT_DTYPE_F8E8M0 && strcmp(mode, "up"), down = !strcmp(mode, "down");
+    bool power = to == GOPT_DTYPE_F8E8M0 && strcmp(mode, "up") != 0, down = !strcmp(mode, "down");
     uint8_t *out = x->out[0]->data;
     for (int64_t i = 0; i < n; i++) {
         double v = gopt_tensor_get(x->in[0], i);

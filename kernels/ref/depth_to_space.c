@@ -10,7 +10,7 @@ static gopt_status read_block(gopt_attrs a, gopt_dim *block, bool *column_row, g
     *column_row = !strcmp(mode, "CRD");
     if (block->k < 1)
         return gopt_fail(e, GOPT_EINPUT, "attribute blocksize: %lld", (long long)block->k);
-    if (!*column_row && strcmp(mode, "DCR"))
+    if (!*column_row && strcmp(mode, "DCR") != 0)
         return gopt_fail(e, GOPT_EINPUT, "attribute mode: unknown value \"%s\"", mode);
     return GOPT_OK;
 }

@@ -10,7 +10,7 @@ static int expr(gopt_expr *x, gopt_attrs attrs, const int *a, int n)
     const char *approximate = gopt_attr_string(attrs, "approximate", "none");
     if (!strcmp(approximate, "tanh"))
         return gopt_term_gelu_tanh(x, v);
-    return strcmp(approximate, "none") ? -1 : gopt_term_gelu(x, v);
+    return strcmp(approximate, "none") != 0 ? -1 : gopt_term_gelu(x, v);
 }
 
 const gopt_op gopt_op_Gelu = {

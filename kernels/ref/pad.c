@@ -13,7 +13,7 @@ static mode mode_of(gopt_attrs a)
     static const char *const names[] = {"constant", "edge", "reflect", "wrap"};
     const char *name = gopt_attr_string(a, "mode", names[0]);
     int m = 0;
-    while (m < UNKNOWN_MODE && strcmp(name, names[m]))
+    while (m < UNKNOWN_MODE && strcmp(name, names[m]) != 0)
         m++;
     return (mode)m;
 }
