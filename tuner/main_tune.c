@@ -47,6 +47,8 @@ static const gopt_option options[] = {
     {"--tolerance", 0, "REL[,ABS]", gopt_parse_text, FIELD(tolerance),
      "error that a candidate may show against the reference\n(default: by element type)"},
     {"--search", 0, "NAME", gopt_parse_text, FIELD(o.sampler), "auto (default) or a sampler: see --list samplers"},
+    {"--baseline", 0, "MANIFEST", gopt_parse_text, FIELD(o.against),
+     "an earlier decision to compare with: exit code 1 on a regression"},
     {"--seed", 0, "N", gopt_parse_seed, FIELD(o.seed), "every random order comes from it (default 1)"},
     {"--fresh", 0, NULL, NULL, FIELD(o.fresh), "start anew; without it a job in OUT continues"},
     {"--json", 0, NULL, NULL, FIELD(o.json), "print findings.json instead of a summary"},
@@ -166,10 +168,13 @@ static gopt_status run(void *opaque, const char *const *operand, int n, gopt_err
         a->o.out = out;
     }
     gopt_status s = gopt_tune(&a->o, &summary, e);
-    if ((!s || s == GOPT_EINTR) && !a->o.json)
+    bool done = !s || s == GOPT_EINTR || s == GOPT_EDIFF;
+    if (done && !a->o.json)
         fputs(gopt_text_str(&summary), stdout);
     gopt_text_fini(&summary);
-    return !s && a->o.json ? print_file(a->o.out, "findings.json", e) : s;
+    if (done && a->o.json)
+        GOPT_TRY(print_file(a->o.out, "findings.json", e));
+    return s;
 }
 
 static const gopt_command command = {

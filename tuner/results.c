@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "about.h"
+#include "against.h"
 #include "base/clock.h"
 #include "decide.h"
 #include "publish.h"
@@ -62,10 +63,12 @@ gopt_status gopt_job_publish(gopt_job *j, bool reports, gopt_err *e)
     gopt_findings *f;
     GOPT_TRY(gopt_about_store(j, e));
     GOPT_TRY(gopt_decide(&f, j->study, &j->options->goal, e));
-    gopt_status s = GOPT_OK;
-    if (f->clusters[0].chosen_trial >= 0 && f->clusters[0].default_trial >= 0)
+    gopt_status s = j->options->against ? gopt_against_judge(f, j->options->against, e) : GOPT_OK;
+    bool timed = f->clusters[0].chosen_trial >= 0 && f->clusters[0].default_trial >= 0;
+    if (!s && timed)
         s = write_all(j, f, reports, e);
-    else
+    j->regressed = f->verdict.result && !strcmp(f->verdict.result, "regression");
+    if (!timed)
         gopt_progress_note(j->progress, "nothing was timed yet: no manifest; the same command goes on from here");
     gopt_findings_free(f);
     return s;

@@ -289,7 +289,8 @@ static gopt_status run(gopt_job *j, gopt_err *e)
     GOPT_TRY(gopt_study_end_run(j->study, gopt_job_elapsed(j), j->stopped, e));
     return interrupted ? gopt_fail(e, GOPT_EINTR, "interrupted after %.1f s; results so far are in %s",
                                    gopt_job_elapsed(j), j->options->out)
-                       : GOPT_OK;
+                       : j->regressed ? gopt_fail(e, GOPT_EDIFF, "a regression against %s: see report.txt", j->options->against)
+                                      : GOPT_OK;
 }
 
 gopt_status gopt_tune(const gopt_tune_options *o, gopt_text *summary, gopt_err *e)
@@ -306,7 +307,7 @@ gopt_status gopt_tune(const gopt_tune_options *o, gopt_text *summary, gopt_err *
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);
     gopt_status s = run(j, e);
-    if ((!s || s == GOPT_EINTR) && summary && j->study)
+    if ((!s || s == GOPT_EINTR || s == GOPT_EDIFF) && summary && j->study)
         gopt_job_summary(j, summary);
     gopt_progress_free(j->progress);
     gopt_job_fini(j);
