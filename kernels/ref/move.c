@@ -56,8 +56,10 @@ void gopt_move_fill(gopt_tensor *dst, int64_t to, int64_t n, const gopt_tensor *
 {
     static const unsigned char zero[16]; /* an element of the widest type */
     const gopt_tensor none = {.dtype = dst->dtype, .data = (void *)zero};
-    for (int64_t i = 0; i < n; i++)
-        gopt_move(dst, to + i, src ? src : &none, src ? from : 0, 1);
+    if (n > 0)
+        gopt_move(dst, to, src ? src : &none, src ? from : 0, 1);
+    for (int64_t done = 1; done < n; done *= 2) /* what is filled is copied behind itself */
+        gopt_move(dst, to + done, dst, to, GOPT_MIN(done, n - done));
 }
 
 gopt_status gopt_move_strided(gopt_exec *x, gopt_tensor *dst, const gopt_tensor *src, int64_t base,
