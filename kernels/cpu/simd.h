@@ -80,6 +80,7 @@ typedef struct gopt_simd {
     float (*reduce_row)(gopt_reduction kind, const float *x, int64_t n, float shift);
     void (*reduce_into)(gopt_reduction kind, float *acc, const float *x, int64_t n, const float *shift);
     void (*add)(float *y, const float *a, const float *b, int64_t n);
+    void (*add_strided)(float *dst, int64_t stride, const float *src, int64_t n); /* dst[i * stride] += src[i] */
     /* y = (x - origin) * a + b */
     void (*affine)(float *y, const float *x, int64_t n, float origin, float a, float b);
     /* y = ((x - origin) * a + b) * scale + shift, those by element; shift may be NULL */

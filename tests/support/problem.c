@@ -103,8 +103,8 @@ static int read_operands(problem *p, int k, const char *s, uint64_t *state)
 
 static bool is_list(const char *name)
 {
-    static const char *const names[] = {"pads", "strides", "dilations",     "kernel_shape",
-                                        "perm", "axes",    "output_padding"};
+    static const char *const names[] = {"pads", "strides", "dilations",      "kernel_shape",
+                                        "perm", "axes",    "output_padding", "output_shape"};
     for (int i = 0; i < GOPT_COUNT(names); i++)
         if (!strcmp(name, names[i]))
             return true;

@@ -36,6 +36,14 @@
     {                                                                                                                  \
         kernel, op, attrs, in, NULL, NULL                                                                              \
     }
+#define RESIZE(attrs, in)                                                                                              \
+    {                                                                                                                  \
+        "resize_f32", "Resize", attrs, in, NULL, NULL                                                                  \
+    }
+#define TRANSPOSED(attrs, in, post)                                                                                    \
+    {                                                                                                                  \
+        "conv_transpose_f32", "ConvTranspose", attrs, in, NULL, post                                                   \
+    }
 #define GEMM(attrs, in)                                                                                                \
     {                                                                                                                  \
         "matmul_f32", "Gemm", attrs, in, NULL, NULL                                                                    \
@@ -218,6 +226,23 @@ const problem_text problems[] = {
     RNN("gru_f32", "GRU", "hidden_size=60 linear_before_reset=1 direction='bidirectional'",
         "f32[3,1,7] f32[2,180,7]! f32[2,180,60]! f32[2,360]"),
     RNN("gru_f32", "GRU", "hidden_size=50 direction='reverse'", "f32[3,3,7] f32[1,150,7] f32[1,150,50]"),
+    RESIZE("mode='nearest'", "f32[2,3,5,7] - f32[4]={1,1,2,3}!"),
+    RESIZE("mode='nearest' coordinate_transformation_mode='asymmetric' nearest_mode='floor'",
+           "f32[1,3,5,70] - f32[4]={1,1,1,0.6}!"),
+    RESIZE("mode='linear'", "f32[1,3,9,20] - - i64[4]={1,3,14,33}!"),
+    RESIZE("mode='linear' coordinate_transformation_mode='align_corners'", "f32[1,3,9,20] - - i64[4]={1,3,5,7}"),
+    RESIZE("mode='cubic' coordinate_transformation_mode='pytorch_half_pixel'", "f32[2,9,20] - f32[3]={1,1.5,1.2}!"),
+    RESIZE("mode='linear' antialias=1", "f32[1,1,20,30] - - i64[4]={1,1,7,11}!"),
+    RESIZE("mode='linear'", "f32[9] - f32[1]={2.5}!"),
+    TRANSPOSED(NULL, "f32[1,3,4,5] f32[3,2,3,3]!", NULL),
+    TRANSPOSED("strides=2,2 pads=1,1,1,1 output_padding=1,1", "f32[2,6,7,9] f32[6,11,3,3]! f32[11]",
+               "max(acc, const(0))"),
+    TRANSPOSED("strides=2,2", "f32[1,24,15,20] f32[24,24,2,2]! f32[24]", NULL),
+    TRANSPOSED("group=2 strides=1,2 dilations=2,1 pads=0,1,2,0", "f32[2,6,7,9] f32[6,4,3,5]!", NULL),
+    TRANSPOSED("group=16 strides=1,2 pads=0,1,0,1", "f32[1,16,1,33] f32[16,1,1,3]! f32[16]", NULL),
+    TRANSPOSED("strides=3 pads=1,2", "f32[2,6,20] f32[6,4,4]", NULL),
+    TRANSPOSED("auto_pad='SAME_UPPER' strides=2,2", "f32[1,3,5,6] f32[3,2,3,3]!", NULL),
+    TRANSPOSED("output_shape=10,12 strides=2,2", "f32[1,3,5,6] f32[3,2,3,3]!", NULL),
     {0},
 };
 
@@ -279,5 +304,8 @@ const problem_text bench_problems[] = {
         "f32[100,1,128] f32[2,512,128]! f32[2,512,128]! f32[2,1024]!"),
     RNN("gru_f32", "GRU", "hidden_size=64 linear_before_reset=1",
         "f32[33,16,32] f32[1,192,32]! f32[1,192,64]! f32[1,384]!"),
+    RESIZE("mode='nearest'", "f32[1,96,40,40] - f32[4]={1,1,2,2}!"),
+    RESIZE("mode='linear'", "f32[1,64,40,40] - f32[4]={1,1,2,2}!"),
+    TRANSPOSED("strides=2,2", "f32[1,24,80,80] f32[24,24,2,2]! f32[24]", NULL),
     {0},
 };

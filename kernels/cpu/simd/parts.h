@@ -44,5 +44,6 @@ void GOPT_LEVEL(gopt_lstm_cell)(int64_t n, const float *const *gate, float *c, f
 void GOPT_LEVEL(gopt_gru_cell)(int64_t n, const float *const *gate, const float *x, const float *h, float *out);
 void GOPT_LEVEL(gopt_gru_reset)(int64_t n, const float *const *gate, const float *h, float *z, float *reset);
 void GOPT_LEVEL(gopt_gru_update)(int64_t n, const float *z, const float *next, const float *h, float *out);
+void GOPT_LEVEL(gopt_add_strided)(float *dst, int64_t stride, const float *src, int64_t n);
 
 #endif

@@ -21,6 +21,7 @@ const gopt_simd GOPT_LEVEL(gopt_simd) = {
     .reduce_row = GOPT_LEVEL(gopt_reduce_row),
     .reduce_into = GOPT_LEVEL(gopt_reduce_into),
     .add = GOPT_LEVEL(gopt_add),
+    .add_strided = GOPT_LEVEL(gopt_add_strided),
     .affine = GOPT_LEVEL(gopt_affine),
     .scale_row = GOPT_LEVEL(gopt_scale_row),
     .moments = GOPT_LEVEL(gopt_moments),
