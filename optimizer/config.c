@@ -8,7 +8,9 @@
 static struct {
     pthread_once_t once;
     gopt_setting row[GOPT_SETTINGS_MAX];
+    int owner[GOPT_SETTINGS_MAX]; /* the row that switches the pass or kernel of a row, -1 */
     int n;
+    int codegen; /* the row that switches generated kernels, -1 */
     gopt_knob threads;
 } table = {.once = PTHREAD_ONCE_INIT};
 
@@ -51,6 +53,16 @@ static void add_kernel(const gopt_kernel *kernel)
             s->kernel = kernel;
 }
 
+static int find_switch(const gopt_setting *s)
+{
+    for (int i = 0; i < table.n; i++) {
+        const gopt_setting *t = &table.row[i];
+        if (t->is_switch && ((s->pass && t->pass == s->pass) || (s->kernel && t->kernel == s->kernel)))
+            return i;
+    }
+    return -1;
+}
+
 static void build(void)
 {
     int cpus = gopt_cpu_count();
@@ -65,6 +77,12 @@ static void build(void)
     for (int i = 0; gopt_kernels[i]; i++)
         add_kernel(gopt_kernels[i]);
     add("engine", "threads", &table.threads);
+    table.codegen = -1;
+    for (int i = 0; i < table.n; i++) {
+        table.owner[i] = find_switch(&table.row[i]);
+        if (!strcmp(table.row[i].name, "pass.codegen"))
+            table.codegen = i;
+    }
 }
 
 int gopt_setting_count(void)
@@ -142,16 +160,15 @@ bool gopt_config_kernel_on(const gopt_config *c, const gopt_kernel *k)
     return true;
 }
 
+/* Samplers call it for every draw: one look at the table does. */
 void gopt_config_normalize(gopt_config *c)
 {
-    int codegen = gopt_pass_find("codegen");
-    bool generate = codegen >= 0 && gopt_config_pass_on(c, gopt_passes[codegen]);
-    for (int i = 0; i < gopt_setting_count(); i++) {
+    int n = gopt_setting_count();
+    bool generate = table.codegen >= 0 && c->v[table.codegen];
+    for (int i = 0; i < n; i++) {
         const gopt_setting *s = &table.row[i];
-        bool idle_pass = s->pass && !s->is_switch && !gopt_config_pass_on(c, s->pass);
-        bool idle_kernel = s->kernel && ((s->kernel->generated && !generate) ||
-                                         (!s->is_switch && !gopt_config_kernel_on(c, s->kernel)));
-        if (idle_pass || idle_kernel)
+        bool off = !s->is_switch && table.owner[i] >= 0 && !c->v[table.owner[i]];
+        if (off || (s->kernel && s->kernel->generated && !generate))
             c->v[i] = s->knob->init;
     }
 }

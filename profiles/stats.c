@@ -54,18 +54,26 @@ static double binomial_cdf(int k, int n, double p)
     return GOPT_MIN(sum, 1.0);
 }
 
+/* The smallest l with P(Binomial(n, p) <= l) > tail, at most n; one walk over the terms, in logarithms because the first
+ * ones underflow. */
+static int rank_above(int n, double p, double tail)
+{
+    double term = n * log1p(-p), odds = log(p) - log1p(-p), sum = exp(term);
+    int l = 0;
+    for (; l < n && sum <= tail; l++) {
+        term += log((double)(n - l) / (l + 1)) + odds;
+        sum += exp(term);
+    }
+    return l;
+}
+
 /* The interval between order statistics lo and hi covers the quantile with chance P(lo <= B < hi), B binomial. */
 bool gopt_quantile_ranks(int n, double p, double confidence, int *lo, int *hi)
 {
     double tail = (1 - confidence) / 2;
-    int l = 0, h = n + 1;
-    while (l < n && binomial_cdf(l, n, p) <= tail)
-        l++;
-    while (h > 1 && 1 - binomial_cdf(h - 2, n, p) <= tail)
-        h--;
-    *lo = l;
-    *hi = h;
-    return l >= 1 && h <= n;
+    *lo = rank_above(n, p, tail);
+    *hi = n + 1 - rank_above(n, 1 - p, tail);
+    return *lo >= 1 && *hi <= n;
 }
 
 gopt_estimate gopt_median_estimate(const double *x, int n, double effective)

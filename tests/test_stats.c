@@ -21,6 +21,9 @@ static void ranks_are_those_of_the_protocol(void **state)
     assert_true(gopt_quantile_ranks(9, 0.5, 0.95, &lo, &hi));
     assert_true(gopt_quantile_ranks(368, 0.99, 0.95, &lo, &hi));
     assert_false(gopt_quantile_ranks(300, 0.99, 0.95, &lo, &hi));
+    assert_true(gopt_quantile_ranks(1000000, 0.5, 0.95, &lo, &hi)); /* a long job's rounds: half a width of 1.96 sigma */
+    assert_in_range(lo, 499018, 499022);
+    assert_in_range(hi, 500979, 500983);
 }
 
 static void a_quantile_without_support_is_not_a_number(void **state)

@@ -49,50 +49,46 @@ const gopt_trial *gopt_effects_stand_in(const gopt_study *s, const gopt_trial *t
 
 enum { FINAL_ROUNDS_ENOUGH = 9 };
 
-/* Sum of logs and number of samples of one trial in every round. */
-typedef struct rounds {
-    double *log_sum;
-    int *n;
-} rounds;
-
-static bool collect(rounds *r, const gopt_study *s, int trial, gopt_sample_stage least)
+/* Geometric mean of a trial's samples in the round that sample `at` is of, at this stage or later; 0: it has none. */
+static double in_round(const gopt_study *s, int at, int trial, gopt_sample_stage least)
 {
-    r->log_sum = gopt_calloc((size_t)s->next_round + 1, sizeof *r->log_sum);
-    r->n = gopt_calloc((size_t)s->next_round + 1, sizeof *r->n);
-    if (!r->log_sum || !r->n)
-        return false;
-    for (int i = 0; i < s->n_samples; i++) {
-        const gopt_sample *x = &s->samples[i];
-        if (x->trial == trial && x->stage >= least) {
-            r->log_sum[x->round] += log(x->ns);
-            r->n[x->round]++;
+    int round = s->samples[at].round, n = 0;
+    double sum = 0;
+    while (at > 0 && s->samples[at - 1].round == round)
+        at--;
+    for (; at < s->n_samples && s->samples[at].round == round; at++)
+        if (s->samples[at].trial == trial && s->samples[at].stage >= least) {
+            sum += log(s->samples[at].ns);
+            n++;
         }
-    }
-    return true;
+    return n ? exp(sum / n) : 0;
 }
 
-static void release(rounds *r)
+static int count_samples(const gopt_study *s, int trial)
 {
-    gopt_free(r->log_sum);
-    gopt_free(r->n);
+    int n = 0;
+    for (int i = s->trials[trial].last_sample; i >= 0; i = s->samples[i].before)
+        n++;
+    return n;
 }
 
+/* Only b's own samples and their neighbours are looked at: this is asked for every trial, again and again. */
 static gopt_estimate paired(const gopt_study *s, int a, int b, gopt_sample_stage least)
 {
-    rounds ra = {0}, rb = {0};
     gopt_estimate out = {.value = NAN, .lo = NAN, .hi = NAN};
-    double *x = gopt_calloc((size_t)s->next_round + 1, sizeof *x), *y = gopt_calloc((size_t)s->next_round + 1, sizeof *y);
-    bool there = collect(&ra, s, a, least) && collect(&rb, s, b, least) && x && y;
-    int n = 0;
-    for (int r = 0; there && r < s->next_round; r++)
-        if (ra.n[r] && rb.n[r]) {
-            x[n] = exp(ra.log_sum[r] / ra.n[r]);
-            y[n++] = exp(rb.log_sum[r] / rb.n[r]);
-        }
-    if (there)
+    size_t most = (size_t)count_samples(s, b) + 1;
+    double *x = gopt_calloc(most, sizeof *x), *y = gopt_calloc(most, sizeof *y);
+    int n = 0, last_round = -1;
+    for (int i = x && y ? s->trials[b].last_sample : -1; i >= 0; i = s->samples[i].before) {
+        if (s->samples[i].round == last_round)
+            continue;
+        last_round = s->samples[i].round;
+        x[n] = in_round(s, i, a, least);
+        y[n] = in_round(s, i, b, least);
+        n += x[n] > 0 && y[n] > 0;
+    }
+    if (x && y)
         out = gopt_paired_ratio(x, y, n);
-    release(&ra);
-    release(&rb);
     gopt_free(x);
     gopt_free(y);
     return out;
@@ -101,24 +97,19 @@ static gopt_estimate paired(const gopt_study *s, int a, int b, gopt_sample_stage
 /* A against A: the two baseline samples of every round that has two, in the order taken. */
 static gopt_estimate a_over_a(const gopt_study *s, int baseline)
 {
-    double *first = gopt_calloc((size_t)s->next_round + 1, sizeof *first);
-    double *a = gopt_calloc((size_t)s->next_round + 1, sizeof *a), *b = gopt_calloc((size_t)s->next_round + 1, sizeof *b);
     gopt_estimate out = {.value = NAN, .lo = NAN, .hi = NAN};
+    size_t most = (size_t)count_samples(s, baseline) + 1;
+    double *a = gopt_calloc(most, sizeof *a), *b = gopt_calloc(most, sizeof *b);
     int n = 0;
-    for (int i = 0; first && a && b && i < s->n_samples; i++) {
-        const gopt_sample *x = &s->samples[i];
-        if (x->trial != baseline)
+    for (int i = a && b ? s->trials[baseline].last_sample : -1; i >= 0; i = s->samples[i].before) {
+        int first = s->samples[i].before;
+        if (first < 0 || s->samples[first].round != s->samples[i].round)
             continue;
-        if (first[x->round] == 0) {
-            first[x->round] = x->ns;
-        } else {
-            a[n] = first[x->round];
-            b[n++] = x->ns;
-        }
+        a[n] = s->samples[first].ns;
+        b[n++] = s->samples[i].ns;
     }
     if (a && b)
         out = gopt_paired_ratio(a, b, n);
-    gopt_free(first);
     gopt_free(a);
     gopt_free(b);
     return out;

@@ -19,7 +19,7 @@ static const char schema[] =
     "create table if not exists samples (seq integer primary key, run integer not null, trial integer not null,"
     " round integer not null, stage text not null, ns real not null, repeats integer not null, flagged integer not null);";
 
-enum { FORMAT = 1 };
+enum { FORMAT = 1, ROUNDS_MAX = 1 << 28 };
 static const char *const stages[] = {[GOPT_SAMPLE_RACE] = "race", [GOPT_SAMPLE_FINAL] = "final"};
 
 static gopt_status fail_db(gopt_study *s, gopt_err *e)
@@ -101,7 +101,8 @@ static gopt_status append_trial(gopt_study *s, const gopt_trial *t, gopt_err *e)
     if (!grown)
         return gopt_oom(e);
     s->trials = grown;
-    s->trials[s->n_trials++] = *t;
+    s->trials[s->n_trials] = *t;
+    s->trials[s->n_trials++].last_sample = -1;
     return GOPT_OK;
 }
 
@@ -112,7 +113,9 @@ static gopt_status append_sample(gopt_study *s, const gopt_sample *x, gopt_err *
     if (!grown)
         return gopt_oom(e);
     s->samples = grown;
-    s->samples[s->n_samples++] = *x;
+    s->samples[s->n_samples] = *x;
+    s->samples[s->n_samples].before = s->trials[x->trial].last_sample;
+    s->trials[x->trial].last_sample = s->n_samples++;
     s->next_round = GOPT_MAX(s->next_round, x->round + 1);
     return GOPT_OK;
 }
@@ -120,6 +123,8 @@ static gopt_status append_sample(gopt_study *s, const gopt_sample *x, gopt_err *
 static gopt_status read_trial(gopt_study *s, sqlite3_stmt *q, gopt_err *e)
 {
     gopt_trial t = {.id = sqlite3_column_int(q, 0), .role = role_of((const char *)sqlite3_column_text(q, 1))};
+    if (t.id != s->n_trials)
+        return gopt_fail(e, GOPT_EINPUT, "study.db: trial %d is missing", s->n_trials);
     t.pass_a = pass_of((const char *)sqlite3_column_text(q, 2));
     t.pass_b = pass_of((const char *)sqlite3_column_text(q, 3));
     GOPT_TRY(gopt_config_from_json(&t.config, (const char *)sqlite3_column_text(q, 4), e));
@@ -144,6 +149,8 @@ static gopt_status read_sample(gopt_study *s, sqlite3_stmt *q, gopt_err *e)
     x.ns = sqlite3_column_double(q, 3);
     x.repeats = sqlite3_column_int(q, 4);
     x.flagged = sqlite3_column_int(q, 5) != 0;
+    if (x.trial < 0 || x.trial >= s->n_trials || x.round < 0 || x.round > ROUNDS_MAX || !(x.ns > 0))
+        return gopt_fail(e, GOPT_EINPUT, "study.db: sample %d makes no sense", s->n_samples);
     return append_sample(s, &x, e);
 }
 

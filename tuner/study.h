@@ -70,6 +70,7 @@ typedef struct gopt_trial {
     double traced_ns; /* total of the traced run */
     const char *bundle; /* file name below OUT/bundles, NULL */
     double elapsed_s;   /* when its reply came, since the job's first start */
+    int last_sample;    /* index of its newest sample, -1: none; the others by gopt_sample.before */
 } gopt_trial;
 
 typedef enum gopt_sample_stage { GOPT_SAMPLE_RACE, GOPT_SAMPLE_FINAL } gopt_sample_stage;
@@ -79,6 +80,7 @@ typedef struct gopt_sample {
     double ns;        /* one inference */
     int repeats;      /* inferences that were timed together */
     bool flagged;     /* the machine was disturbed in this round */
+    int before;       /* index of the trial's sample before this one, -1: none */
 } gopt_sample;
 
 typedef struct gopt_study {
@@ -87,7 +89,7 @@ typedef struct gopt_study {
     gopt_trial *trials;
     int n_trials;
     size_t cap_trials;
-    gopt_sample *samples;
+    gopt_sample *samples; /* those of one round stand together */
     int n_samples;
     size_t cap_samples;
     int next_round;
