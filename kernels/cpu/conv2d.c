@@ -38,23 +38,27 @@ static bool bind(const gopt_group *g, gopt_conv2d *c, int n)
     return true;
 }
 
-bool gopt_conv2d_of(const gopt_group *g, gopt_conv2d *c)
+bool gopt_conv2d_plain(const gopt_group *g, gopt_conv2d *c)
 {
-    *c = (gopt_conv2d){0};
-    if ((!gopt_group_is(g, "", "Conv") && !gopt_group_is(g, "com.microsoft", "FusedConv")) || !all_float(g))
-        return false;
     const gopt_operand *x = &g->in[0], *f = &g->in[1];
     int n = x->rank - 2;
-    if (n < 1 || n > 2 || f->rank != x->rank)
-        return false;
-    c->groups = gopt_attr_int(g->attrs, "group", 1);
-    if (c->groups < 1 || f->dim[0] % c->groups)
+    *c = (gopt_conv2d){.groups = gopt_attr_int(g->attrs, "group", 1)};
+    if (n < 1 || n > 2 || f->rank != x->rank || c->groups < 1 || f->dim[0] % c->groups)
         return false;
     c->batch = x->dim[0];
     c->channels = f->dim[1];
     c->filters = f->dim[0] / c->groups;
-    c->bias = gopt_group_has(g, 2);
     return c->channels * c->groups == x->dim[1] && bind(g, c, n);
+}
+
+bool gopt_conv2d_of(const gopt_group *g, gopt_conv2d *c)
+{
+    *c = (gopt_conv2d){0};
+    if ((!gopt_group_is(g, "", "Conv") && !gopt_group_is(g, "com.microsoft", "FusedConv")) || !all_float(g) ||
+        !gopt_conv2d_plain(g, c))
+        return false;
+    c->bias = gopt_group_has(g, 2);
+    return true;
 }
 
 double gopt_conv2d_flops(const gopt_conv2d *c)

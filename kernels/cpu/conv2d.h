@@ -15,6 +15,8 @@ typedef struct gopt_conv2d {
 
 /* False when the group is no float32 Conv or FusedConv over one or two dimensions. */
 bool gopt_conv2d_of(const gopt_group *g, gopt_conv2d *c);
+/* The geometry of operands 0 and 1 as an image and filters, whatever their types; bias is false. */
+bool gopt_conv2d_plain(const gopt_group *g, gopt_conv2d *c);
 /* What follows the sums: FusedConv's addend and activation, then post. x is new; x->result stays -1 when nothing
  * follows. False: an activation that expressions do not have. */
 bool gopt_conv2d_expr(const gopt_group *g, gopt_expr *x);

@@ -133,6 +133,15 @@ bool gopt_matmul_of(const gopt_group *g, gopt_matmul *mm)
     return true;
 }
 
+bool gopt_matmul_plain(const gopt_group *g, gopt_matmul *mm)
+{
+    *mm = (gopt_matmul){.alpha = 1};
+    if (!bind(g, mm, false, false, false, false))
+        return false;
+    merge_rows(mm);
+    return true;
+}
+
 static int64_t offset(const gopt_matmul *mm, const int64_t *stride, int64_t i)
 {
     int64_t at = 0;

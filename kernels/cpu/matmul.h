@@ -17,6 +17,8 @@ typedef struct gopt_matmul {
 
 /* False when the group is no float32 product. */
 bool gopt_matmul_of(const gopt_group *g, gopt_matmul *mm);
+/* A plain product of operands 0 and 1, whatever their types; false when they do not go together. */
+bool gopt_matmul_plain(const gopt_group *g, gopt_matmul *mm);
 /* Where the matrices of product i begin. */
 int64_t gopt_matmul_a(const gopt_matmul *mm, int64_t i);
 int64_t gopt_matmul_b(const gopt_matmul *mm, int64_t i);

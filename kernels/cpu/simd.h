@@ -99,6 +99,10 @@ typedef struct gopt_simd {
     /* gru that resets before the product, in two steps: z and r * h; then the new state from the sums of h. */
     void (*gru_reset)(int64_t n, const float *const *gate, const float *h, float *z, float *reset);
     void (*gru_update)(int64_t n, const float *z, const float *next, const float *h, float *out);
+    /* 8-bit integers less their zero point; products of a with n rows of b that lie `step` apart; bytes from floats. */
+    void (*widen)(int16_t *dst, const void *src, bool is_signed, int64_t n, int zero);
+    void (*dots)(int64_t k, const int16_t *a, const int16_t *b, int64_t step, int64_t n, int32_t *out);
+    void (*quantize)(uint8_t *dst, const float *x, int64_t n, float scale, float zero);
 } gopt_simd;
 
 /* The table of the level, or of the highest one below it that was built. */

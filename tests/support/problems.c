@@ -243,6 +243,16 @@ const problem_text problems[] = {
     TRANSPOSED("strides=3 pads=1,2", "f32[2,6,20] f32[6,4,4]", NULL),
     TRANSPOSED("auto_pad='SAME_UPPER' strides=2,2", "f32[1,3,5,6] f32[3,2,3,3]!", NULL),
     TRANSPOSED("output_shape=10,12 strides=2,2", "f32[1,3,5,6] f32[3,2,3,3]!", NULL),
+    MOVE("matmul_integer", "MatMulInteger", NULL, "u8[5,70] i8[70,33]! u8[]={12} i8[]={3}!", NULL),
+    MOVE("matmul_integer", "MatMulInteger", NULL, "u8[2,5,70] u8[2,70,130] u8[]={128}", NULL),
+    MOVE("matmul_integer", "MatMulInteger", NULL, "i8[1,7] i8[7,1]!", NULL),
+    MOVE("conv_integer", "ConvInteger", "pads=1,1,1,1 strides=2,2", "u8[2,3,9,11] u8[5,3,3,3]! u8[]={100} u8[]={127}!",
+         NULL),
+    MOVE("conv_integer", "ConvInteger", "group=4 pads=0,1,1,0", "u8[1,4,9,11] i8[8,1,3,3] u8[]={7}", NULL),
+    {"dynamic_quantize_linear", "DynamicQuantizeLinear", "test_outputs=3", "f32[7,130]~-3:5", NULL, NULL},
+    {"dynamic_quantize_linear", "DynamicQuantizeLinear", "test_outputs=3", "f32[30]~1:2", NULL, NULL},
+    MOVE("scatter_nd_any", "ScatterND", NULL, "f32[4,5,6] i64[2,2]={0,1,-1,4} f32[2,6]", NULL),
+    MOVE("scatter_nd_any", "ScatterND", NULL, "i64[9] i64[3,1]={8,0,0} i64[3]", NULL),
     {0},
 };
 
@@ -307,5 +317,7 @@ const problem_text bench_problems[] = {
     RESIZE("mode='nearest'", "f32[1,96,40,40] - f32[4]={1,1,2,2}!"),
     RESIZE("mode='linear'", "f32[1,64,40,40] - f32[4]={1,1,2,2}!"),
     TRANSPOSED("strides=2,2", "f32[1,24,80,80] f32[24,24,2,2]! f32[24]", NULL),
+    MOVE("conv_integer", "ConvInteger", "pads=1,1,1,1", "u8[1,64,28,28] u8[64,64,3,3]! u8[]={100} u8[]={127}!", NULL),
+    MOVE("matmul_integer", "MatMulInteger", NULL, "u8[128,768] i8[768,768]! u8[]={12} i8[]={3}!", NULL),
     {0},
 };

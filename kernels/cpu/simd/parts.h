@@ -45,5 +45,8 @@ void GOPT_LEVEL(gopt_gru_cell)(int64_t n, const float *const *gate, const float 
 void GOPT_LEVEL(gopt_gru_reset)(int64_t n, const float *const *gate, const float *h, float *z, float *reset);
 void GOPT_LEVEL(gopt_gru_update)(int64_t n, const float *z, const float *next, const float *h, float *out);
 void GOPT_LEVEL(gopt_add_strided)(float *dst, int64_t stride, const float *src, int64_t n);
+void GOPT_LEVEL(gopt_widen)(int16_t *dst, const void *src, bool is_signed, int64_t n, int zero);
+void GOPT_LEVEL(gopt_dots)(int64_t k, const int16_t *a, const int16_t *b, int64_t step, int64_t n, int32_t *out);
+void GOPT_LEVEL(gopt_quantize)(uint8_t *dst, const float *x, int64_t n, float scale, float zero);
 
 #endif

@@ -31,4 +31,7 @@ const gopt_simd GOPT_LEVEL(gopt_simd) = {
     .gru_cell = GOPT_LEVEL(gopt_gru_cell),
     .gru_reset = GOPT_LEVEL(gopt_gru_reset),
     .gru_update = GOPT_LEVEL(gopt_gru_update),
+    .widen = GOPT_LEVEL(gopt_widen),
+    .dots = GOPT_LEVEL(gopt_dots),
+    .quantize = GOPT_LEVEL(gopt_quantize),
 };

@@ -1,0 +1,36 @@
+#include "cpu/bytes.h"
+
+#include <string.h>
+
+bool gopt_is_bytes(const gopt_group *g, int k)
+{
+    return gopt_group_has(g, k) && (g->in[k].dtype == GOPT_DTYPE_U8 || g->in[k].dtype == GOPT_DTYPE_I8);
+}
+
+bool gopt_zero_fits(const gopt_group *g, int k, int of)
+{
+    return !gopt_group_has(g, k) || (g->in[k].dtype == g->in[of].dtype && gopt_operand_count(&g->in[k]) == 1);
+}
+
+int gopt_byte_at(const void *data, bool is_signed, int64_t i)
+{
+    if (!data)
+        return 0;
+    return is_signed ? ((const int8_t *)data)[i] : ((const uint8_t *)data)[i];
+}
+
+int64_t gopt_wide_row(int64_t k)
+{
+    return gopt_ceil_div(k, 32) * 32;
+}
+
+void gopt_widen_row(const gopt_simd *simd, int16_t *dst, const void *src, bool is_signed, int64_t k, int64_t step,
+                    int zero)
+{
+    if (step == 1)
+        simd->widen(dst, src, is_signed, k, zero);
+    else
+        for (int64_t i = 0; i < k; i++)
+            dst[i] = (int16_t)(gopt_byte_at(src, is_signed, i * step) - zero);
+    memset(dst + k, 0, (size_t)(gopt_wide_row(k) - k) * sizeof *dst);
+}

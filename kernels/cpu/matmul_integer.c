@@ -1,0 +1,148 @@
+/* matmul_integer: MatMulInteger: rows of both sides widened, then products of rows. */
+#include "cpu/bytes.h"
+#include "cpu/matmul.h"
+
+enum { A, B, A_ZERO, B_ZERO };
+enum { COLUMNS = 64 /* of a block: its rows of b stay in the second cache */ };
+
+typedef struct spec {
+    gopt_matmul mm;
+    const gopt_simd *simd;
+    bool a_signed, b_signed, a_zero, b_zero, pack;
+    int64_t row, b_at; /* int16_t: of a widened row; from the workspace's begin to those of b */
+} spec;
+
+static bool shape_of(const gopt_group *g, gopt_matmul *mm)
+{
+    return gopt_group_is(g, "", "MatMulInteger") && gopt_is_bytes(g, A) && gopt_is_bytes(g, B) &&
+           gopt_zero_fits(g, A_ZERO, A) && gopt_zero_fits(g, B_ZERO, B) && gopt_matmul_plain(g, mm);
+}
+
+static bool fits(const gopt_group *g, const int64_t *knob, const gopt_target *t)
+{
+    gopt_matmul mm;
+    (void)knob, (void)t;
+    return g->op && shape_of(g, &mm) && !g->post && g->n_out == 1 && g->out[0].dtype == GOPT_DTYPE_I32;
+}
+
+static double flops(const gopt_group *g)
+{
+    gopt_matmul mm;
+    shape_of(g, &mm);
+    return 2 * gopt_matmul_flops(&mm); /* half as fast as products of floats */
+}
+
+static double cost(const gopt_group *g, const int64_t *knob, const gopt_target *t)
+{
+    (void)knob;
+    return gopt_roofline(t, flops(g), gopt_group_bytes(g));
+}
+
+static void plan(spec *s, const gopt_group *g, const gopt_target *t)
+{
+    *s = (spec){.simd = gopt_simd_for(t->isa)};
+    shape_of(g, &s->mm);
+    s->a_signed = g->in[A].dtype == GOPT_DTYPE_I8;
+    s->b_signed = g->in[B].dtype == GOPT_DTYPE_I8;
+    s->a_zero = gopt_group_has(g, A_ZERO);
+    s->b_zero = gopt_group_has(g, B_ZERO);
+    s->pack = !g->in[B].packed;
+    s->row = gopt_wide_row(s->mm.k);
+    s->b_at = (s->mm.a_single ? 1 : s->mm.batch) * s->mm.m * s->row;
+}
+
+static gopt_work work(const gopt_group *g, const int64_t *knob, const gopt_target *t)
+{
+    spec s;
+    (void)knob;
+    plan(&s, g, t);
+    int64_t b = s.pack ? (s.mm.b_single ? 1 : s.mm.batch) * s.mm.n * s.row : 0;
+    return (gopt_work){.parts = gopt_parts(t, flops(g), gopt_group_bytes(g)),
+                       .phases = 2,
+                       .workspace = (size_t)(s.b_at + b) * sizeof(int16_t)};
+}
+
+/* A constant b whose zero point is known. */
+static size_t packed_bytes(const gopt_group *g, const int64_t *knob, const gopt_target *t, int k)
+{
+    gopt_matmul mm;
+    (void)knob, (void)t;
+    bool known = !gopt_group_has(g, B_ZERO) || g->in[B_ZERO].constant;
+    if (k != B || !g->in[B].constant || !known || !shape_of(g, &mm) || !mm.b_single)
+        return 0;
+    return (size_t)(mm.n * gopt_wide_row(mm.k)) * sizeof(int16_t);
+}
+
+static void widen_column(const spec *s, const void *b, int zero, int64_t j, int16_t *dst)
+{
+    gopt_widen_row(s->simd, dst, (const uint8_t *)b + j * s->mm.b_col, s->b_signed, s->mm.k, s->mm.b_row, zero);
+}
+
+static void pack(const gopt_group *g, const int64_t *knob, const gopt_target *t, int k, void *dst)
+{
+    spec s;
+    (void)knob, (void)k;
+    plan(&s, g, t);
+    int zero = gopt_byte_at(s.b_zero ? g->in[B_ZERO].constant : NULL, s.b_signed, 0);
+    for (int64_t j = 0; j < s.mm.n; j++)
+        widen_column(&s, g->in[B].constant, zero, j, (int16_t *)dst + j * s.row);
+}
+
+static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target *t, void *memory)
+{
+    (void)knob;
+    plan(memory, g, t);
+}
+
+static void widen(const spec *s, const gopt_task *t)
+{
+    const gopt_matmul *mm = &s->mm;
+    int16_t *room = t->workspace;
+    int zero_a = gopt_byte_at(s->a_zero ? t->in[A_ZERO] : NULL, s->a_signed, 0);
+    int zero_b = gopt_byte_at(s->b_zero ? t->in[B_ZERO] : NULL, s->b_signed, 0);
+    int64_t lo, hi;
+    gopt_share((mm->a_single ? 1 : mm->batch) * mm->m, 1, t->part, t->parts, &lo, &hi);
+    for (; lo < hi; lo++) {
+        const uint8_t *a = (const uint8_t *)t->in[A] + gopt_matmul_a(mm, lo / mm->m) + lo % mm->m * mm->a_row;
+        gopt_widen_row(s->simd, room + lo * s->row, a, s->a_signed, mm->k, mm->a_col, zero_a);
+    }
+    gopt_share(s->pack ? (mm->b_single ? 1 : mm->batch) * mm->n : 0, 1, t->part, t->parts, &lo, &hi);
+    for (; lo < hi; lo++)
+        widen_column(s, (const uint8_t *)t->in[B] + gopt_matmul_b(mm, lo / mm->n), zero_b, lo % mm->n,
+                     room + s->b_at + lo * s->row);
+}
+
+static void run(const gopt_task *t)
+{
+    const spec *s = t->spec;
+    const gopt_matmul *mm = &s->mm;
+    if (t->phase == 0) {
+        widen(s, t);
+        return;
+    }
+    const int16_t *a = t->workspace, *b = s->pack ? a + s->b_at : t->in[B];
+    int64_t lo, hi, blocks = gopt_ceil_div(mm->n, COLUMNS);
+    gopt_share(mm->batch * blocks, 1, t->part, t->parts, &lo, &hi);
+    for (; lo < hi; lo++) {
+        int64_t batch = lo / blocks, j = lo % blocks * COLUMNS, n = GOPT_MIN(COLUMNS, mm->n - j);
+        const int16_t *rows = a + (mm->a_single ? 0 : batch * mm->m) * s->row;
+        const int16_t *columns = b + ((mm->b_single ? 0 : batch * mm->n) + j) * s->row;
+        for (int64_t i = 0; i < mm->m; i++)
+            s->simd->dots(s->row, rows + i * s->row, columns, s->row, n,
+                          (int32_t *)t->out[0] + (batch * mm->m + i) * mm->n + j);
+    }
+}
+
+const gopt_kernel gopt_kernel_matmul_integer = {
+    .name = "matmul_integer",
+    .doc = "products of matrices of 8-bit integers",
+    .revision = 1,
+    .fits = fits,
+    .cost = cost,
+    .work = work,
+    .packed_bytes = packed_bytes,
+    .pack = pack,
+    .spec_bytes = sizeof(spec),
+    .prepare = prepare,
+    .run = run,
+};
