@@ -8,7 +8,22 @@ static bool is_like(const gopt_value *a, const gopt_value *b)
     return a->fact.dtype == b->fact.dtype && gopt_rewrite_same_shape(&a->fact, &b->fact);
 }
 
-/* ---- Transpose after Transpose ---- */
+/* A constant shape operand that yields this shape from the same elements; NULL when more than one dimension is open. */
+static gopt_value *shape_for(gopt_graph *g, const gopt_fact *f)
+{
+    int64_t shape[GOPT_RANK_MAX];
+    int open = 0;
+    for (int i = 0; i < f->rank; i++) {
+        bool known = gopt_dim_is_const(f->dim[i]);
+        shape[i] = known ? f->dim[i].k : -1;
+        open += !known;
+        if (shape[i] == 0)
+            return NULL;
+    }
+    return f->rank < 0 || open > 1 ? NULL : gopt_rewrite_ints(g, shape, f->rank);
+}
+
+/* ---- Transpose, also after Transpose ---- */
 
 static bool permutation(const gopt_node *n, int64_t perm[GOPT_RANK_MAX], int rank)
 {
@@ -22,10 +37,28 @@ static bool permutation(const gopt_node *n, int64_t perm[GOPT_RANK_MAX], int ran
     return true;
 }
 
-bool gopt_drop_identity_transpose(gopt_node *n)
+/* A Transpose that moves nothing but dimensions of size 1 leaves the elements where they are: it is a Reshape. */
+static bool as_reshape(gopt_node *n)
 {
-    if (!gopt_rewrite_is(n, "Transpose"))
+    int64_t perm[GOPT_RANK_MAX], last = -1;
+    const gopt_fact *x = &n->in[0]->fact;
+    if (x->rank < 0 || !permutation(n, perm, x->rank))
         return false;
+    for (int i = 0; i < x->rank; i++) {
+        gopt_dim d = x->dim[perm[i]];
+        if (gopt_dim_is_const(d) && d.k == 1)
+            continue;
+        if (perm[i] < last)
+            return false;
+        last = perm[i];
+    }
+    gopt_value *shape = shape_for(n->graph, &n->out[0]->fact);
+    return shape && gopt_node_replace(n, gopt_op_find("", "Reshape"), (gopt_attrs){0},
+                                      (gopt_value *[]){n->in[0], shape}, 2, NULL, 0);
+}
+
+static bool merge_transposes(gopt_node *n)
+{
     gopt_node *before = gopt_rewrite_producer(n->in[0], "Transpose");
     int64_t p[GOPT_RANK_MAX], q[GOPT_RANK_MAX], both[GOPT_RANK_MAX];
     int rank = n->out[0]->fact.rank;
@@ -45,6 +78,11 @@ bool gopt_drop_identity_transpose(gopt_node *n)
     gopt_node_replace(n, n->op, attrs, &x, 1, &before, 1);
     gopt_rewrite_drop(before);
     return true;
+}
+
+bool gopt_drop_identity_transpose(gopt_node *n)
+{
+    return gopt_rewrite_is(n, "Transpose") && (merge_transposes(n) || as_reshape(n));
 }
 
 /* ---- Reshape and its like after Reshape and its like ---- */
@@ -70,21 +108,6 @@ static gopt_value *absolute_shape(const gopt_node *n)
             return NULL;
     }
     return n->in[1];
-}
-
-/* A constant shape operand that yields this shape from the same elements; NULL when more than one dimension is open. */
-static gopt_value *shape_for(gopt_graph *g, const gopt_fact *f)
-{
-    int64_t shape[GOPT_RANK_MAX];
-    int open = 0;
-    for (int i = 0; i < f->rank; i++) {
-        bool known = gopt_dim_is_const(f->dim[i]);
-        shape[i] = known ? f->dim[i].k : -1;
-        open += !known;
-        if (shape[i] == 0)
-            return NULL;
-    }
-    return f->rank < 0 || open > 1 ? NULL : gopt_rewrite_ints(g, shape, f->rank);
 }
 
 bool gopt_drop_identity_reshape(gopt_node *n)
