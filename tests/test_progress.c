@@ -2,8 +2,8 @@
  * there is. */
 #include "progress.h"
 
-#include <fcntl.h>
 #include <math.h>
+#include <poll.h>
 #include <pty.h>
 #include <unistd.h>
 
@@ -97,6 +97,21 @@ static void none_says_nothing(void **state)
     assert_string_equal(text, "");
 }
 
+/* What is written to a terminal comes out at its other end a little later. */
+static void read_until(int fd, const char *last, char *out, size_t size)
+{
+    enum { PATIENCE_MS = 5000 };
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    size_t n = 0;
+    out[0] = 0;
+    while (!strstr(out, last) && n + 1 < size && poll(&p, 1, PATIENCE_MS) > 0) {
+        ssize_t k = read(fd, out + n, size - 1 - n);
+        if (k <= 0)
+            break;
+        out[n += (size_t)k] = 0;
+    }
+}
+
 static void a_terminal_gets_one_line_that_is_rewritten(void **state)
 {
     (void)state;
@@ -107,9 +122,7 @@ static void a_terminal_gets_one_line_that_is_rewritten(void **state)
     int saved = redirect(program);
     tell(GOPT_PROGRESS_AUTO);
     restore(saved);
-    ssize_t n = read(terminal, text, sizeof text - 1);
-    assert_true(n > 0);
-    text[n] = 0;
+    read_until(terminal, "| 0 s left\r\n", text, sizeof text);
     assert_non_null(strstr(text, "\r\033[K[.....")); /* nothing done at first */
     assert_non_null(strstr(text, "] baseline | 2 trials, 0 failed | best 1.500x | 99 s left"));
     assert_non_null(strstr(text, "[#####...............] baseline | 3 trials, 1 failed | best 1.500x [1.250, 1.750]"));
