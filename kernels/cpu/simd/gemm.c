@@ -32,6 +32,18 @@ static __attribute__((noinline)) void store_part(const tile *t, int rows, int co
     }
 }
 
+/* Keeps a vector in its register: gcc would fold the load into every product. */
+static inline __attribute__((always_inline)) void pin(vf *v)
+{
+#if defined(__x86_64__)
+    __asm__("" : "+v"(*v));
+#elif defined(__aarch64__)
+    __asm__("" : "+w"(*v));
+#else
+    (void)v;
+#endif
+}
+
 static inline __attribute__((always_inline)) void compute(const tile *t, const int rows, const int nv,
                                                           const bool offsets)
 {
@@ -44,7 +56,7 @@ static inline __attribute__((always_inline)) void compute(const tile *t, const i
         UNROLL for (int j = 0; j < nv; j++)
         {
             bv[j] = v_load(b + j * GOPT_VW);
-            __asm__("" : "+v"(bv[j])); /* gcc would fold the load into every product */
+            pin(&bv[j]);
         }
         UNROLL for (int i = 0; i < rows; i++)
         {
