@@ -150,9 +150,9 @@ static void bodies_read_outer_values(void **state)
                          "late: h float32[2] = Relu(x)\n"
                          "choose: y float32[2] = If(p)\n"
                          "  body then_branch\n"
-                         "    const w_8 float32[2] {3,4}\n"
-                         "    t: r_9 float32[2] = Add(h, w_8)\n"
-                         "    output r_9\n"
+                         "    const w_7 float32[2] {3,4}\n"
+                         "    t: r_8 float32[2] = Add(h, w_7)\n"
+                         "    output r_8\n"
                          "  end\n"
                          "  body else_branch\n"
                          "    e: r float32[2] = Mul(h, w)\n"
@@ -252,7 +252,7 @@ static void functions_are_inlined(void **state)
                          "call/k/r: call/h float32[2] = Relu(x)\n"
                          "call/m: p float32[2] = Mul(call/h, call/c)\n"
                          "call/Identity: q float32[1] = Identity(call/c)\n"
-                         "Identity_0: r float32[2] = Identity(x)\n"
+                         "call/Identity_9: r float32[2] = Identity(x)\n"
                          "output p\noutput q\noutput r\n");
 }
 

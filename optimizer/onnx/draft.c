@@ -116,13 +116,10 @@ gopt_status gopt_onnx_draft_before(gopt_onnx_draft *d, const char *op, gopt_attr
                                    int n_in, gopt_value **out, gopt_err *e)
 {
     const gopt_op *known = gopt_op_find("", op);
-    *out = NULL;
     if (!known)
         return gopt_fail(e, GOPT_EUNSUP, "operator %s, which its version %lld needs, is not supported", op,
                          (long long)d->version);
-    const char *name = gopt_arena_printf(&d->x->scratch, "%s/%s", d->name, op);
-    if (name)
-        name = gopt_onnx_node_name(d->x, &d->x->frame, name, op, d->origin);
+    const char *name = gopt_onnx_added_name(d->x, d->name, op);
     gopt_node *n = name ? new_node(d, name, known, attrs, in, n_in, 1) : NULL;
     if (!n)
         return gopt_oom(e);
@@ -179,15 +176,17 @@ gopt_status gopt_onnx_draft_finish(gopt_onnx_draft *d, gopt_err *e)
     while (op && d->n_in > op->in_min && !d->in[d->n_in - 1])
         d->n_in--;
     GOPT_TRY(check(d, op, e));
-    gopt_node *n = new_node(d, d->name, op, d->attrs, d->in, d->n_in, d->n_out);
-    if (!n)
+    gopt_node *n = new_node(d, d->name, op, d->attrs, d->in, d->n_in, 0);
+    gopt_value **out = gopt_arena_copy(&d->x->family->arena, d->out, (size_t)d->n_out, sizeof(*out));
+    if (!n || !out)
         return gopt_oom(e);
+    n->out = out;
+    n->n_out = d->n_out;
     for (int k = 0; k < d->n_out; k++) {
-        n->out[k] = d->out[k];
-        if (!d->out[k])
+        if (!out[k])
             continue;
-        d->out[k]->producer = n;
-        d->out[k]->output = k;
+        out[k]->producer = n;
+        out[k]->output = k;
     }
     n->body = d->body;
     n->n_bodies = d->n_bodies;
@@ -206,7 +205,6 @@ gopt_status gopt_onnx_draft_copy(const gopt_onnx_draft *d, gopt_value *v, gopt_v
                             .n_in = 1,
                             .out = &out,
                             .n_out = 1};
-    const char *name = gopt_arena_printf(&d->x->scratch, "%s/Identity", d->name);
-    copy.name = name ? gopt_onnx_node_name(d->x, &d->x->frame, name, copy.op, d->origin) : NULL;
+    copy.name = gopt_onnx_added_name(d->x, d->name, copy.op);
     return copy.name ? gopt_onnx_draft_finish(&copy, e) : gopt_oom(e);
 }

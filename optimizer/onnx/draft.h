@@ -41,7 +41,7 @@ gopt_status gopt_onnx_draft_floats(gopt_onnx_draft *d, const char *what, const f
                                    gopt_err *e);
 gopt_status gopt_onnx_draft_scalar(gopt_onnx_draft *d, const char *what, gopt_dtype type, double v, gopt_value **out,
                                    gopt_err *e);
-/* The only output of a new node before this one. */
+/* The only output of a new node before this one; out may be one of the operands. */
 gopt_status gopt_onnx_draft_before(gopt_onnx_draft *d, const char *op, gopt_attrs attrs, gopt_value *const *in,
                                    int n_in, gopt_value **out, gopt_err *e);
 /* An Identity that writes v to `out`, a value that has no producer yet. */

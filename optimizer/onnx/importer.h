@@ -89,6 +89,8 @@ const char *gopt_onnx_value_name(gopt_onnx_importer *x, const gopt_onnx_frame *f
 /* A name for a node that no other has: its own, else one made of operator and origin. */
 const char *gopt_onnx_node_name(gopt_onnx_importer *x, const gopt_onnx_frame *f, const char *name, const char *op,
                                 int origin);
+/* "node/what", for a node that is added to one of the file. */
+const char *gopt_onnx_added_name(gopt_onnx_importer *x, const char *node, const char *what);
 void gopt_onnx_scope_fini(gopt_onnx_scope *s);
 
 /* ---- survey.c ---- */

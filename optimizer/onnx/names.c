@@ -85,6 +85,12 @@ const char *gopt_onnx_node_name(gopt_onnx_importer *x, const gopt_onnx_frame *f,
     return made;
 }
 
+const char *gopt_onnx_added_name(gopt_onnx_importer *x, const char *node, const char *what)
+{
+    const char *full = gopt_arena_printf(&x->scratch, "%s/%s", node, what);
+    return full ? first_free(x, &x->nodes, full) : NULL;
+}
+
 void gopt_onnx_scope_fini(gopt_onnx_scope *s)
 {
     gopt_name_map_fini(&s->names);

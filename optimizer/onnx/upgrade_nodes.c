@@ -143,7 +143,8 @@ gopt_status gopt_onnx_rule_group_norm(gopt_onnx_draft *d, gopt_err *e)
     return repeat(d, 2, groups, x.dim[1].k, e);
 }
 
-/* What the mask of an inference holds was left open. ONNX Runtime makes it zeros, of the data's type before opset 10. */
+/* What the mask of an inference holds was left open. ONNX Runtime makes it zeros, of the data's type before opset 10.
+ */
 static gopt_status zero_mask(gopt_onnx_draft *d, gopt_err *e)
 {
     gopt_value *shape, *zeros;

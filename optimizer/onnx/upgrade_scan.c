@@ -9,7 +9,7 @@ static gopt_graph *wrap(gopt_onnx_draft *d, gopt_attrs attrs, int n_in)
     gopt_graph *inner = d->body[0], *g = gopt_graph_new_body(d->scope->graph);
     gopt_value **in = GOPT_NEW(a, gopt_value *, n_in);
     const gopt_op *op = gopt_op_find("", "Scan");
-    const char *name = gopt_arena_printf(&d->x->scratch, "%s/sequence", d->name);
+    const char *name = gopt_onnx_added_name(d->x, d->name, "sequence");
     if (!g || !in || !name || !op)
         return NULL;
     for (int k = 0; k < n_in; k++) {
@@ -17,8 +17,7 @@ static gopt_graph *wrap(gopt_onnx_draft *d, gopt_attrs attrs, int n_in)
         if (!(in[k] = gopt_graph_input(g, NULL, &f)))
             return NULL;
     }
-    name = gopt_onnx_node_name(d->x, &d->x->frame, name, d->op, d->origin);
-    gopt_node *n = name ? gopt_graph_node(g, name, op, attrs, in, n_in, d->n_out, NULL, NULL, 0) : NULL;
+    gopt_node *n = gopt_graph_node(g, name, op, attrs, in, n_in, d->n_out, NULL, NULL, 0);
     if (!n)
         return NULL;
     n->origin = gopt_arena_copy(a, &d->origin, 1, sizeof d->origin);
