@@ -108,7 +108,7 @@ static gopt_status describe(const artist *a, const gopt_figure *fig, int cluster
     gopt_text_fini(&title);
     d->figure = fig->name;
     d->cluster = cluster;
-    d->stem = a->f->n_clusters > 1 ? gopt_arena_printf(arena, "%s-%d", fig->name, cluster + 1) : fig->name;
+    d->stem = a->f->n_clusters > 1 ? gopt_arena_printf(arena, "%s_%d", fig->name, cluster + 1) : fig->name;
     if (!copy || !d->stem)
         return gopt_oom(e);
     gopt_clean_line(copy);
@@ -204,7 +204,7 @@ static bool is_of_a_figure(const char *file)
 {
     for (int i = 0; gopt_figures[i]; i++) {
         size_t n = strlen(gopt_figures[i]->name);
-        if (!strncmp(file, gopt_figures[i]->name, n) && (file[n] == '.' || file[n] == '-'))
+        if (!strncmp(file, gopt_figures[i]->name, n) && (file[n] == '.' || file[n] == '_'))
             return true;
     }
     return false;

@@ -147,30 +147,26 @@ typedef struct gopt_finding_bound {
 
 typedef struct gopt_finding_cluster {
     const char *id;
-    const gopt_finding_shape *shapes;
-    int n_shapes;
-    const gopt_finding_bound *bounds;
-    int n_bounds;
     double weight;
+    const gopt_finding_shape *shapes;
+    const gopt_finding_bound *bounds;
+    int n_shapes, n_bounds;
     int baseline_trial, default_trial, chosen_trial;
-    gopt_finding_ratio over_default; /* T_default / T_chosen, paired */
-    const char *reason;              /* why the chosen one */
-    const int *front;                /* trials */
     int n_front;
+    const int *front;                /* trials */
+    const char *reason;              /* why the chosen one */
+    gopt_finding_ratio over_default; /* T_default / T_chosen, paired */
     const gopt_finding_regime *alpha, *requests;
     int n_alpha, n_requests;
     gopt_finding_trial *trials;
-    int n_trials;
     const gopt_finding_single *single;
-    int n_single;
+    int n_trials, n_single;
     const gopt_finding_left_out *left_out;
-    int n_left_out;
     const gopt_finding_pair *pairs;
-    int n_pairs;
+    int n_left_out, n_pairs;
     const gopt_finding_step *steps;
-    int n_steps;
     const gopt_finding_moment *anytime; /* by time */
-    int n_anytime;
+    int n_steps, n_anytime;
     const gopt_finding_profile *profiles; /* baseline first */
     int n_profiles;
 } gopt_finding_cluster;

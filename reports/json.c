@@ -436,8 +436,10 @@ gopt_status gopt_findings_json(char **out, const gopt_findings *f, gopt_err *e)
 gopt_status gopt_findings_write_json(const gopt_findings *f, const char *path, gopt_err *e)
 {
     char *json;
-    GOPT_TRY(gopt_findings_json(&json, f, e));
-    gopt_status s = gopt_file_write(path, (gopt_piece[]){{json, strlen(json)}, {"\n", 1}}, 2, e);
+    gopt_status s = gopt_findings_json(&json, f, e);
+    if (!json)
+        return s;
+    s = gopt_file_write(path, (gopt_piece[]){{json, strlen(json)}, {"\n", 1}}, 2, e);
     gopt_free(json);
     return s;
 }

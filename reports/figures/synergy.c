@@ -45,9 +45,20 @@ static int places(const gopt_finding_cluster *c, bool second)
     return distinct(c, c->n_pairs, second);
 }
 
+enum { FEW = 5 /* columns, whose names stand nearly level */ };
+
+static int longest_second(const gopt_finding_cluster *c)
+{
+    int longest = 0;
+    for (int i = 0; i < c->n_pairs; i++)
+        longest = GOPT_MAX(longest, gopt_clean_width(c->pairs[i].second));
+    return longest;
+}
+
 static int height(const gopt_finding_cluster *c)
 {
-    return 170 + 40 * places(c, false);
+    int names = places(c, true) <= FEW ? 40 : 8 * longest_second(c);
+    return 130 + names + 40 * places(c, false);
 }
 
 static void write_title(gopt_text *out, const gopt_findings *f, const gopt_finding_cluster *c)
@@ -74,8 +85,8 @@ static void write_data(gopt_text *out, const gopt_findings *f, const gopt_findin
         bool evident = eta->verdict == GOPT_FINDING_BETTER || eta->verdict == GOPT_FINDING_WORSE;
         if (!isfinite(eta->value))
             continue;
-        gopt_text_add(out, "%d\t%d\t%.6g\t%.3f\t", place(c, i, true), -place(c, i, false),
-                      evident ? log(eta->value) : 0.0, eta->value);
+        gopt_text_add(out, "%d\t%d\t%.6g\t%.*f\t", place(c, i, true), -place(c, i, false),
+                      evident ? log(eta->value) : 0.0, places(c, true) <= FEW ? 3 : 2, eta->value);
         gopt_put_field(out, c->pairs[i].second);
         gopt_text_put(out, "\t");
         gopt_put_field(out, c->pairs[i].first);
@@ -92,14 +103,15 @@ static void write_script(gopt_text *out, const gopt_findings *f, const gopt_find
             most = fmax(most, fabs(log(c->pairs[i].eta.value)));
     gopt_text_add(out, "set xrange [-0.5:%d - 0.5]\nset yrange [-%d + 0.5:0.5]\nset cbrange [-%.6g:%.6g]\n",
                   places(c, true), places(c, false), most, most);
+    gopt_text_add(out, "set xtics rotate by %d\n", places(c, true) <= FEW ? -20 : -80);
     gopt_text_put(out, "set palette defined (-1 '#f0883e', 0 '#d0d7de', 1 '#58a6ff')\nunset colorbox\n"
-                       "set tmargin 5.5\nset border 0\nset tics scale 0\nunset grid\nset xtics rotate by -20\n"
+                       "set tmargin 5.5\nset border 0\nset tics scale 0\nunset grid\n"
                        "set xlabel 'ran second' textcolor rgb quiet\nset ylabel 'ran first' textcolor rgb quiet\n"
                        "set label 'blue: synergy, orange: conflict, grey: no evidence' at screen 0, screen 1 left "
                        "offset character 1.8,-3 textcolor rgb quiet\n"
                        "plot data using 1:2:(0.47):(0.44):3:xtic(5):ytic(6) with boxxyerror fillstyle solid noborder "
                        "fillcolor palette, \\\n"
-                       "     '' using 1:2:4 with labels textcolor rgb '#111111'\n");
+                       "     '' using 1:2:4 with labels font 'sans-serif,11' textcolor rgb '#111111'\n");
 }
 
 const gopt_figure gopt_figure_synergy = {

@@ -156,12 +156,13 @@ static void write_tics(gopt_text *out, double lo, double hi)
 {
     const char *comma = "";
     gopt_text_put(out, "set ytics (");
-    for (double decade = pow(10, floor(log10(lo))); decade <= hi; decade *= 10)
+    for (int decade = (int)floor(log10(lo)); decade <= log10(hi); decade++)
         for (int i = 0; i < 3; i++) {
             static const int of[] = {1, 2, 5};
-            if (of[i] * decade < lo || of[i] * decade > hi)
+            double at = of[i] * pow(10, decade);
+            if (at < lo || at > hi)
                 continue;
-            gopt_text_add(out, "%s%.6g", comma, of[i] * decade);
+            gopt_text_add(out, "%s%.6g", comma, at);
             comma = ", ";
         }
     gopt_text_put(out, ")\n");

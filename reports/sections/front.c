@@ -6,26 +6,29 @@
 
 enum { DIFFERENCES = 3 };
 
+typedef struct member {
+    const gopt_finding_trial *trial;
+} member;
+
 static int by_latency(const void *a, const void *b)
 {
-    int64_t x = (*(const gopt_finding_trial *const *)a)->latency.median;
-    int64_t y = (*(const gopt_finding_trial *const *)b)->latency.median;
+    int64_t x = ((const member *)a)->trial->latency.median, y = ((const member *)b)->trial->latency.median;
     return (x > y) - (x < y);
 }
 
 /* Members, and baseline and default to compare with; in the document's arena. */
-static const gopt_finding_trial **collect(const gopt_page *p, int *n)
+static const member *collect(const gopt_page *p, int *n)
 {
-    const gopt_finding_trial **member = GOPT_NEW(&p->d->arena, const gopt_finding_trial *, p->c->n_trials);
+    member *members = GOPT_NEW(&p->d->arena, member, p->c->n_trials);
     *n = 0;
-    for (int i = 0; member && i < p->c->n_trials; i++) {
+    for (int i = 0; members && i < p->c->n_trials; i++) {
         const gopt_finding_trial *t = &p->c->trials[i];
         if (gopt_finding_trial_is_ok(t) && (gopt_finding_on_front(p->c, t->id) || *gopt_finding_role_name(p->c, t->id)))
-            member[(*n)++] = t;
+            members[(*n)++].trial = t;
     }
-    if (member)
-        qsort(member, (size_t)*n, sizeof(*member), by_latency);
-    return member;
+    if (members)
+        qsort(members, (size_t)*n, sizeof(*members), by_latency);
+    return members;
 }
 
 static void write_difference(const gopt_page *p, gopt_table *t, const gopt_finding_trial *trial)
@@ -70,10 +73,10 @@ static void write(const gopt_page *p)
         {.title = "differs from the default by", .kind = GOPT_COLUMN_TEXT, .prose = true}};
     char alpha[32];
     int n;
-    const gopt_finding_trial **member = collect(p, &n);
+    const member *members = collect(p, &n);
     gopt_table *t = gopt_table_begin(p->d, columns, GOPT_COUNT(columns));
     for (int i = 0; i < n; i++)
-        write_row(p, t, member[i]);
+        write_row(p, t, members[i].trial);
     gopt_table_end(t);
     gopt_document_add(
         p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
