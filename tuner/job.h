@@ -71,6 +71,7 @@ typedef struct gopt_job {
     char cache_dir[512], scratch_dir[600];
     bool regressed;                 /* against options->against, at the last decision */
     const char *stopped;            /* budget, converged, exhausted, interrupted */
+    bool writing;                   /* the last results are being written: an interruption does not end that */
 } gopt_job;
 
 extern volatile sig_atomic_t gopt_job_interrupted; /* number of SIGINTs so far */

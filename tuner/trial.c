@@ -18,6 +18,11 @@ static int64_t trial_deadline(const gopt_job *j)
     return GOPT_MAX(search, now + GRACE_NS);
 }
 
+static const volatile int *interruption(const gopt_job *j)
+{
+    return j->writing ? NULL : &gopt_job_interrupted;
+}
+
 void gopt_contender_stop(gopt_contender *c)
 {
     gopt_worker_stop(c->worker);
@@ -119,7 +124,7 @@ gopt_status gopt_job_try(gopt_job *j, const gopt_config *config, gopt_trial_role
         return gopt_oom(e);
     gopt_status s = gopt_worker_start(&out->worker, &j->bench, e);
     if (!s)
-        s = gopt_worker_ask(out->worker, request, trial_deadline(j), &gopt_job_interrupted, &reply, e);
+        s = gopt_worker_ask(out->worker, request, trial_deadline(j), interruption(j), &reply, e);
     cJSON_free(request);
     double wall = seconds_since(begin);
     t.elapsed_s = j->study->spent_before + gopt_job_elapsed(j);
@@ -146,7 +151,7 @@ gopt_status gopt_job_revive(gopt_job *j, int trial, const char *path, gopt_conte
         return gopt_oom(e);
     gopt_status s = gopt_worker_start(&out->worker, &j->bench, e);
     if (!s)
-        s = gopt_worker_ask(out->worker, request, trial_deadline(j), &gopt_job_interrupted, &reply, e);
+        s = gopt_worker_ask(out->worker, request, trial_deadline(j), interruption(j), &reply, e);
     cJSON_free(request);
     if (!s)
         s = gopt_reply_parse(&r, reply, &j->study->arena, e);

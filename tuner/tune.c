@@ -71,7 +71,7 @@ static gopt_status begin_baseline(gopt_job *j, gopt_err *e)
                    : gopt_job_try(j, &c, GOPT_ROLE_BASELINE, -1, -1, &j->baseline, e));
     if (j->baseline.worker)
         return GOPT_OK;
-    const gopt_trial *t = &j->study->trials[j->study->n_trials - 1];
+    const gopt_trial *t = &j->study->trials[j->baseline.trial];
     return gopt_fail(e, t->reply.status == GOPT_TRIAL_out_of_memory ? GOPT_ELIMIT : GOPT_EUNSUP,
                      "%s: the unoptimized model does not run: %s: %s", j->options->model,
                      gopt_trial_status_name(t->reply.status), t->reply.why ? t->reply.why : "no reason given");
@@ -285,6 +285,7 @@ static gopt_status run(gopt_job *j, gopt_err *e)
         j->stopped = "interrupted";
     gopt_contender_stop(&j->baseline);
     gopt_progress_stage(j->progress, "writing results");
+    j->writing = true;
     GOPT_TRY(gopt_job_publish(j, true, e));
     GOPT_TRY(gopt_study_end_run(j->study, gopt_job_elapsed(j), j->stopped, e));
     return interrupted ? gopt_fail(e, GOPT_EINTR, "interrupted after %.1f s; results so far are in %s",
