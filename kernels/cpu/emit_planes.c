@@ -18,6 +18,9 @@ static void put_plane(const gopt_planes *p, int y, int x, int64_t at, gopt_text 
     if (p->stride_w == 1)
         gopt_text_put(t,
                       "        for (; x + GOPT_VW <= hi; x += GOPT_VW)\n            v_store(d + x, v_load(s + x));\n");
+    if (p->stride_w == 2) /* of the last vector, an element past the last one is read */
+        gopt_text_put(t, "        for (; x + GOPT_VW < hi; x += GOPT_VW)\n"
+                         "            v_store(d + x, v_even(v_load(s + 2 * x), v_load(s + 2 * x + GOPT_VW)));\n");
     gopt_text_add(t, "        for (; x < hi; x++)\n            d[x] = s[x * %lld];\n", (long long)p->stride_w);
     gopt_text_add(t, "        for (; x < %lld; x++)\n            d[x] = 0;\n    }\n", (long long)p->cols);
 }

@@ -1,6 +1,16 @@
 /* planes.c: one channel of an image into its planes. */
 #include "cpu/simd/parts.h"
 
+static void copy_strided(float *dst, const float *src, int64_t stride, int64_t n)
+{
+    int64_t i = 0;
+    if (stride == 2) /* of the last vector, an element past the last one is read */
+        for (; i + GOPT_VW < n; i += GOPT_VW)
+            v_store(dst + i, v_even(v_load(src + 2 * i), v_load(src + 2 * i + GOPT_VW)));
+    for (; i < n; i++)
+        dst[i] = src[stride * i];
+}
+
 static void copy_row(const gopt_planes *p, const float *src, int remainder, float *dst)
 {
     int64_t stride = p->stride_w, x = remainder - p->pad_w; /* the first column's place in the image */
@@ -11,12 +21,8 @@ static void copy_row(const gopt_planes *p, const float *src, int remainder, floa
     src += x + lo * stride;
     if (stride == 1)
         memcpy(dst + lo, src, (size_t)(hi - lo) * sizeof *dst);
-    else if (stride == 2)
-        for (int64_t i = 0; i < hi - lo; i++)
-            dst[lo + i] = src[2 * i];
     else
-        for (int64_t i = 0; i < hi - lo; i++)
-            dst[lo + i] = src[stride * i];
+        copy_strided(dst + lo, src, stride, hi - lo);
     GOPT_LEVEL(gopt_fill)(dst + hi, p->fill, p->cols - hi);
 }
 

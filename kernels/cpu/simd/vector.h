@@ -64,6 +64,18 @@ static inline __attribute__((unused)) vi v_mask(const unsigned char *p, int n)
     return m;
 }
 
+/* Elements 0, 2, 4... of a, then of b. */
+static inline __attribute__((always_inline, unused)) vf v_even(vf a, vf b)
+{
+#if GOPT_VW == 16
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+#elif GOPT_VW == 8
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+#else
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6);
+#endif
+}
+
 /* m has all bits of an element set or none. */
 static inline __attribute__((always_inline)) vf v_select(vi m, vf a, vf b)
 {
