@@ -34,4 +34,6 @@ const gopt_simd GOPT_LEVEL(gopt_simd) = {
     .widen = GOPT_LEVEL(gopt_widen),
     .dots = GOPT_LEVEL(gopt_dots),
     .quantize = GOPT_LEVEL(gopt_quantize),
+    .winograd_input = GOPT_LEVEL(gopt_winograd_input),
+    .winograd_output = GOPT_LEVEL(gopt_winograd_output),
 };
