@@ -92,6 +92,23 @@ static void what_the_file_declares_fills_gaps(void **state)
                          "output y\n");
 }
 
+/* A size that follows from what an operand holds is not the one declared: old files are full of that. */
+static void wrong_sizes_do_no_harm(void **state)
+{
+    test_onnx *m = *state;
+    test_onnx_begin(m, 17);
+    test_onnx_input(m, m->graph, "float32 x[2,3]");
+    test_onnx_output(m, m->graph, "float32 y[2,3]");
+    test_onnx_initializer(m, m->graph, "int64 one[1] = 1");
+    test_onnx_initializer(m, m->graph, "int64 two[1] = 2");
+    test_onnx_node(m, m->graph, "n: y = Slice(x, one, two, one, one)");
+    test_onnx_becomes(m, "input x float32[2,3]\n"
+                         "const one int64[1] {1}\n"
+                         "const two int64[1] {2}\n"
+                         "n: y float32[2,1] = Slice(x, one, two, one, one)\n"
+                         "output y\n");
+}
+
 /* ---- names, order, scopes ---- */
 
 static void names_are_made_up(void **state)
@@ -357,6 +374,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_file_is_described, test_onnx_setup, test_onnx_teardown),
         cmocka_unit_test_setup_teardown(dimensions_have_names, test_onnx_setup, test_onnx_teardown),
         cmocka_unit_test_setup_teardown(what_the_file_declares_fills_gaps, test_onnx_setup, test_onnx_teardown),
+        cmocka_unit_test_setup_teardown(wrong_sizes_do_no_harm, test_onnx_setup, test_onnx_teardown),
         cmocka_unit_test_setup_teardown(names_are_made_up, test_onnx_setup, test_onnx_teardown),
         cmocka_unit_test_setup_teardown(nodes_come_in_any_order, test_onnx_setup, test_onnx_teardown),
         cmocka_unit_test_setup_teardown(bodies_read_outer_values, test_onnx_setup, test_onnx_teardown),

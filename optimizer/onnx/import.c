@@ -64,17 +64,24 @@ static gopt_status give_backing(gopt_onnx_importer *x, const char *path, gopt_er
 
 /* ---- the graph ---- */
 
-/* Forgets what operands hold, and restores it: only their types and shapes are left in between. */
-static void swap_contents(gopt_node *n, gopt_fact *kept)
+/* Keeps the facts of n's operands, then leaves only types and shapes in them. One value may be several operands. */
+static void hide_contents(const gopt_node *n, gopt_fact *kept)
 {
-    for (int k = 0; k < n->n_in; k++) {
-        if (!n->in[k])
-            continue;
-        gopt_fact now = n->in[k]->fact;
-        n->in[k]->fact.constant = kept[k].constant;
-        n->in[k]->fact.content = kept[k].content;
-        kept[k] = now;
-    }
+    for (int k = 0; k < n->n_in; k++)
+        if (n->in[k])
+            kept[k] = n->in[k]->fact;
+    for (int k = 0; k < n->n_in; k++)
+        if (n->in[k]) {
+            n->in[k]->fact.constant = NULL;
+            n->in[k]->fact.content = NULL;
+        }
+}
+
+static void restore_contents(const gopt_node *n, const gopt_fact *kept)
+{
+    for (int k = 0; k < n->n_in; k++)
+        if (n->in[k])
+            n->in[k]->fact = kept[k];
 }
 
 /* The dimensions of v that follow from the types and shapes of its producer's operands alone. */
@@ -88,12 +95,12 @@ static gopt_status proven_fact(const gopt_value *v, gopt_fact *out, gopt_err *e)
     if (!kept)
         return gopt_oom(e);
     gopt_value *self = n->out[v->output];
-    swap_contents(n, kept);
+    hide_contents(n, kept);
     self->fact = (gopt_fact){.rank = -1};
     gopt_status s = gopt_node_infer(n, NULL);
     *out = self->fact;
     self->fact = before;
-    swap_contents(n, kept);
+    restore_contents(n, kept);
     gopt_free(kept);
     return s == GOPT_ENOMEM ? gopt_oom(e) : GOPT_OK;
 }
