@@ -87,29 +87,25 @@ static void replace_results(gopt_graph *g, gopt_value *old, gopt_value *by)
             replace_results(g->nodes[i]->body[b], old, by);
 }
 
-/* How often v is an output of the main graph. */
-static int known_to_users(const gopt_value *v)
+/* Whether users may know v by its name: an output of the main graph (or of a body that hands out the main graph's
+ * value: telling the two apart would mean a search). */
+static bool is_known(const gopt_value *v)
 {
-    int count = 0;
-    if (v->n_results == 0 || v->graph->parent)
-        return 0;
-    for (int i = 0; i < v->graph->n_outputs; i++)
-        count += v->graph->outputs[i] == v;
-    return count;
+    return v->n_results > 0 && !v->graph->parent;
 }
 
 bool gopt_value_can_replace(const gopt_value *old, const gopt_value *by)
 {
-    if (!known_to_users(old))
+    if (!is_known(old))
         return true;
-    return by->graph == old->graph && !by->is_input && !by->fact.constant && !known_to_users(by);
+    return by->graph == old->graph && !by->is_input && !by->fact.constant && !is_known(by);
 }
 
 void gopt_value_replace(gopt_value *old, gopt_value *by)
 {
     if (old == by)
         return;
-    if (known_to_users(old)) {
+    if (is_known(old)) {
         const char *name = by->name;
         by->name = old->name;
         old->name = name;
@@ -282,6 +278,10 @@ bool gopt_node_inline(gopt_node *n, int b)
     gopt_graph *g = n->graph, *body = n->body[b];
     if (!adopt(g, body, n))
         return false;
+    int n_outputs = body->n_outputs;
+    body->n_outputs = 0; /* its values are ordinary ones from here on */
+    for (int k = 0; k < n_outputs; k++)
+        body->outputs[k]->n_results--;
     for (int k = 0; k < n->n_out; k++) {
         gopt_value *by = n->out[k] ? stand_in(n, k, body->outputs[k]) : NULL;
         if (n->out[k] && !by)

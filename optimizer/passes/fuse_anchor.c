@@ -110,8 +110,6 @@ static gopt_status try_fuse(gopt_node *n, gopt_node *m, const gopt_pass_run *run
     limits.inputs = MAX_INPUTS - (n->n_in - n->n_anchor);
     gopt_expr x = gopt_expr_new(&r.arena);
     *fused = false;
-    if (m->graph != n->graph || !gopt_rewrite_same_shape(&m->out[0]->fact, &root->fact))
-        return GOPT_OK;
     gopt_status s = gopt_region_grow(&r, m, &limits, e);
     if (!s && r.n > 0 && gopt_region_keep_root(&r, root) && build(n, &r, &x)) {
         *fused = true;
@@ -122,6 +120,14 @@ static gopt_status try_fuse(gopt_node *n, gopt_node *m, const gopt_pass_run *run
         s = gopt_oom(e);
     gopt_region_fini(&r);
     return s;
+}
+
+/* Whether the sink of n's region may be m or lie behind it. */
+static bool may_contain(const gopt_node *n, const gopt_node *m)
+{
+    bool pointwise = m->op->traits & GOPT_TRAIT_POINTWISE || (m->n_anchor == 0 && m->post.result >= 0);
+    return pointwise && m->graph == n->graph && m->n_out == 1 && m->out[0] &&
+           gopt_rewrite_same_shape(&m->out[0]->fact, &n->out[0]->fact);
 }
 
 /* The readers of a value may meet further on (x * sigmoid(x)): the sink is looked for down the line of last readers. */
@@ -135,7 +141,7 @@ static gopt_status fuse(gopt_node *n, gopt_pass_run *run, gopt_err *e)
         gopt_node *m = n->out[0]->n_results ? NULL : last_reader(n->out[0]);
         fused = false;
         for (int i = 0; i < STEPS && m && !fused; i++) {
-            if (m->n_out != 1 || !m->out[0])
+            if (!may_contain(n, m))
                 break;
             GOPT_TRY(try_fuse(n, m, run, &fused, e));
             m = fused || m->out[0]->n_results ? m : last_reader(m->out[0]);

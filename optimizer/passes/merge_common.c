@@ -85,8 +85,10 @@ static bool merge_constant(table *t, gopt_value *v, gopt_pass_run *r)
     uint64_t h = hash_constant(v->fact.constant);
     for (int i = t->slot[h & t->mask]; i >= 0; i = t->at[i].below) {
         gopt_value *same = t->at[i].hash == h ? t->at[i].constant : NULL;
-        if (!same || !equal_constants(same->fact.constant, v->fact.constant) || !gopt_value_can_replace(v, same))
+        if (!same || !equal_constants(same->fact.constant, v->fact.constant))
             continue;
+        if (!gopt_value_can_replace(v, same))
+            return true;
         make_visible(same);
         gopt_value_replace(v, same);
         r->changed++;
@@ -137,14 +139,20 @@ static bool equal_operands(const gopt_node *a, const gopt_node *b)
 
 static bool equal_nodes(const gopt_node *a, const gopt_node *b)
 {
-    if (a->op != b->op || a->n_in != b->n_in || a->n_anchor != b->n_anchor || a->n_out != b->n_out)
-        return false;
+    return a->op == b->op && a->n_in == b->n_in && a->n_anchor == b->n_anchor && a->n_out == b->n_out &&
+           equal_operands(a, b) && gopt_attrs_equal(a->attrs, b->attrs) && gopt_expr_equal(&a->post, &b->post);
+}
+
+/* a computes all that readers of b want, and outputs of the model keep their names. */
+static bool can_stand_for(const gopt_node *a, const gopt_node *b)
+{
     for (int k = 0; k < a->n_out; k++)
         if (b->out[k] && (!a->out[k] || !gopt_value_can_replace(b->out[k], a->out[k])))
             return false;
-    return equal_operands(a, b) && gopt_attrs_equal(a->attrs, b->attrs) && gopt_expr_equal(&a->post, &b->post);
+    return true;
 }
 
+/* Of equal nodes only the first is kept in the table. */
 static bool merge_node(table *t, gopt_node *n, gopt_pass_run *r)
 {
     if (n->n_bodies || n->op->traits & (GOPT_TRAIT_RANDOM | GOPT_TRAIT_CONTROL))
@@ -154,6 +162,8 @@ static bool merge_node(table *t, gopt_node *n, gopt_pass_run *r)
         gopt_node *same = t->at[i].hash == h ? t->at[i].node : NULL;
         if (!same || !equal_nodes(same, n))
             continue;
+        if (!can_stand_for(same, n))
+            return true;
         for (int k = 0; k < n->n_out; k++)
             if (n->out[k])
                 gopt_value_replace(n->out[k], same->out[k]);
