@@ -69,6 +69,7 @@ typedef struct gopt_job {
     gopt_text shapes;               /* canonical text of the bound shape, "batch=1,seq=32" */
     char shape_note[128];           /* how it was chosen, empty when given */
     char cache_dir[512], scratch_dir[600];
+    bool timed;                     /* enough for a decision, at the last one */
     bool regressed;                 /* against options->against, at the last decision */
     const char *stopped;            /* budget, converged, exhausted, interrupted */
     bool writing;                   /* the last results are being written: an interruption does not end that */

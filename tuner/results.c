@@ -64,12 +64,14 @@ gopt_status gopt_job_publish(gopt_job *j, bool reports, gopt_err *e)
     GOPT_TRY(gopt_about_store(j, e));
     GOPT_TRY(gopt_decide(&f, j->study, &j->options->goal, e));
     gopt_status s = j->options->against ? gopt_against_judge(f, j->options->against, e) : GOPT_OK;
-    bool timed = f->clusters[0].chosen_trial >= 0 && f->clusters[0].default_trial >= 0;
-    if (!s && timed)
+    const gopt_finding_cluster *c = &f->clusters[0];
+    j->timed = gopt_finding_trial_is_ok(gopt_finding_trial_find(c, c->chosen_trial)) &&
+               gopt_finding_trial_is_ok(gopt_finding_trial_find(c, c->default_trial));
+    if (!s && j->timed)
         s = write_all(j, f, reports, e);
     j->regressed = f->verdict.result && !strcmp(f->verdict.result, "regression");
-    if (!timed)
-        gopt_progress_note(j->progress, "nothing was timed yet: no manifest; the same command goes on from here");
+    if (!j->timed)
+        gopt_progress_note(j->progress, "too little was timed yet: no manifest; the same command goes on from here");
     gopt_findings_free(f);
     return s;
 }
@@ -77,7 +79,7 @@ gopt_status gopt_job_publish(gopt_job *j, bool reports, gopt_err *e)
 void gopt_job_summary(gopt_job *j, gopt_text *out)
 {
     gopt_findings *f;
-    if (gopt_decide(&f, j->study, &j->options->goal, NULL))
+    if (!j->timed || gopt_decide(&f, j->study, &j->options->goal, NULL))
         return;
     gopt_publish_summary(f, j->options->out, out);
     gopt_findings_free(f);

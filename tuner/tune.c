@@ -278,7 +278,7 @@ static gopt_status run(gopt_job *j, gopt_err *e)
         s = search(j, e);
     if (!s)
         s = final(j, e);
-    bool interrupted = s == GOPT_EINTR;
+    const bool interrupted = s == GOPT_EINTR;
     if (s && !interrupted)
         return s;
     if (interrupted)
@@ -288,10 +288,12 @@ static gopt_status run(gopt_job *j, gopt_err *e)
     j->writing = true;
     GOPT_TRY(gopt_job_publish(j, true, e));
     GOPT_TRY(gopt_study_end_run(j->study, gopt_job_elapsed(j), j->stopped, e));
-    return interrupted ? gopt_fail(e, GOPT_EINTR, "interrupted after %.1f s; results so far are in %s",
-                                   gopt_job_elapsed(j), j->options->out)
-                       : j->regressed ? gopt_fail(e, GOPT_EDIFF, "a regression against %s: see report.txt", j->options->against)
-                                      : GOPT_OK;
+    if (interrupted)
+        return gopt_fail(e, s, "interrupted after %.1f s; results so far are in %s", gopt_job_elapsed(j), j->options->out);
+    if (!j->timed)
+        return gopt_fail(e, GOPT_ELIMIT, "%s: a budget of %g s is too short to time baseline and default 9 times; the same "
+                                         "command goes on from here", j->options->model, j->options->budget_s);
+    return j->regressed ? gopt_fail(e, GOPT_EDIFF, "a regression against %s: see report.txt", j->options->against) : GOPT_OK;
 }
 
 gopt_status gopt_tune(const gopt_tune_options *o, gopt_text *summary, gopt_err *e)
