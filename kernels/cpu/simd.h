@@ -103,8 +103,8 @@ typedef struct gopt_simd {
     void (*widen)(int16_t *dst, const void *src, bool is_signed, int64_t n, int zero);
     void (*dots)(int64_t k, const int16_t *a, const int16_t *b, int64_t step, int64_t n, int32_t *out);
     void (*quantize)(uint8_t *dst, const float *x, int64_t n, float scale, float zero);
-    /* Winograd's transforms for tiles of m x m results, m = 2 or 4, e = m + 2; n tiles, in whole vectors. Pixel k of the
-     * e x e that a tile sees is src[offset[k] + tile]; its transform's element k goes to v[k * step + tile]. */
+    /* Winograd's transforms for tiles of m x m results, m = 2 or 4, e = m + 2; n tiles, in whole vectors. Pixel k of
+     * the e x e that a tile sees is src[offset[k] + tile]; its transform's element k goes to v[k * step + tile]. */
     void (*winograd_input)(int m, const gopt_taps *t, int64_t n, float *v, int64_t step);
     /* Back from sums s[k * step + tile]: row i of all tiles' results, one after the other, to dst + i * dst_step. */
     void (*winograd_output)(int m, const float *s, int64_t step, int64_t n, float bias, float *dst, int64_t dst_step);

@@ -65,7 +65,9 @@ static void bench_kernel(const gopt_kernel *kernel, const problem *p, const char
 
 int checkern_bench(const char *filter)
 {
-    char dir[] = "/tmp/gopt-bench-XXXXXX";
+    char dir[512];
+    const char *tmp = getenv("TMPDIR");
+    snprintf(dir, sizeof dir, "%s/gopt-bench-XXXXXX", tmp ? tmp : P_tmpdir);
     if (!mkdtemp(dir))
         return 1;
     for (int i = 0; bench_problems[i].op; i++) {
