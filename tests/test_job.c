@@ -193,6 +193,26 @@ static void who_fails_in_a_race_is_out_of_it(void **state)
     end(s);
 }
 
+static void a_baseline_that_is_killed_is_started_again(void **state)
+{
+    gopt_err e = {0};
+    scene *s = begin(*state);
+    pid_t pid[2];
+    try_one(s, false, GOPT_ROLE_BASELINE, &s->job.baseline);
+    assert_int_equal(test_children(getpid(), pid, 2), 1);
+    kill(pid[0], SIGKILL);
+    assert_ok(gopt_job_race(&s->job, NULL, 0, GOPT_SAMPLE_RACE, 3, s->job.end, &e), &e);
+    assert_true(gopt_worker_alive(s->job.baseline.worker));
+    assert_int_equal(last_trial(s)->reply.status, GOPT_TRIAL_ok);
+    assert_int_equal(s->job.study->n_samples, 3 * 2 - 1);
+    ((float *)s->subject.outputs[0].data)[0] = 7; /* the next one cannot start */
+    assert_int_equal(test_children(getpid(), pid, 2), 1);
+    kill(pid[0], SIGKILL);
+    assert_int_equal(gopt_job_race(&s->job, NULL, 0, GOPT_SAMPLE_RACE, 3, s->job.end, &e), GOPT_EUNSUP);
+    assert_non_null(strstr(e.msg, "signal 9"));
+    end(s);
+}
+
 /* ---- coming back, bundles, traces ---- */
 
 static void a_trial_is_revived_from_its_configuration_and_its_bundle(void **state)
@@ -353,6 +373,7 @@ int main(void)
         D(a_round_takes_the_baseline_twice_and_everyone_once),
         D(a_race_ends_at_its_deadline),
         D(who_fails_in_a_race_is_out_of_it),
+        D(a_baseline_that_is_killed_is_started_again),
         D(a_trial_is_revived_from_its_configuration_and_its_bundle),
         D(a_bundle_is_made_when_it_is_needed),
         D(a_trace_names_the_steps),

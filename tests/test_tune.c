@@ -2,6 +2,7 @@
  * compiler that makes nonsense. */
 #include "tune.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -118,6 +119,16 @@ static void assert_nothing_failed(const gopt_study *s)
 
 enum { BUDGET_S = 5 };
 
+static void assert_nothing_in_scratch(void)
+{
+    char path[4096];
+    DIR *d = opendir(test_path(path, cache_path, "scratch"));
+    for (const struct dirent *one; d && (one = readdir(d));)
+        assert_int_equal(one->d_name[0], '.');
+    if (d)
+        closedir(d);
+}
+
 static void run_once(const char *dir, const gopt_tune_options *o, int run)
 {
     gopt_err e = {0};
@@ -128,6 +139,7 @@ static void run_once(const char *dir, const gopt_tune_options *o, int run)
     assert_non_null(strstr(gopt_text_str(&summary), "baseline"));
     gopt_text_fini(&summary);
     assert_results(dir);
+    assert_nothing_in_scratch();
     gopt_study *s = open_study(dir);
     assert_int_equal(s->run, run);
     assert_int_equal(count_role(s, GOPT_ROLE_BASELINE), 1);

@@ -16,14 +16,24 @@ static double number(const cJSON *o, const char *name)
     return cJSON_IsNumber(n) ? n->valuedouble : 0;
 }
 
+/* Without it nothing can be compared: it gets one more worker. */
+static gopt_status restart_baseline(gopt_job *j, const gopt_reply *r, gopt_err *e)
+{
+    const char *why = r->why ? r->why : "no reason given";
+    gopt_progress_note(j->progress, "the baseline %s: %s; it is started again", gopt_trial_status_name(r->status), why);
+    GOPT_TRY(gopt_job_revive(j, j->baseline.trial, NULL, &j->baseline, e));
+    return j->baseline.worker ? GOPT_OK : gopt_fail(e, GOPT_EUNSUP, "the baseline fails while it is timed: %s", why);
+}
+
 /* The worker failed while it was timed: its trial is no longer ok. */
 static gopt_status lose(gopt_job *j, gopt_contender *c, const char *json, gopt_err *e)
 {
     gopt_reply r;
     GOPT_TRY(gopt_reply_parse(&r, json, &j->study->arena, e));
-    GOPT_TRY(gopt_study_set_status(j->study, c->trial, r.status, r.why ? r.why : "failed while it was timed", e));
     gopt_contender_stop(c);
-    return GOPT_OK;
+    if (c == &j->baseline)
+        return restart_baseline(j, &r, e);
+    return gopt_study_set_status(j->study, c->trial, r.status, r.why ? r.why : "failed while it was timed", e);
 }
 
 static gopt_status take_sample(gopt_job *j, gopt_contender *c, gopt_sample_stage stage, int round, double *ns, gopt_err *e)

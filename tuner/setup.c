@@ -181,7 +181,7 @@ static gopt_status probe_out(const gopt_job *j, gopt_err *e)
 static void locate(gopt_job *j)
 {
     gopt_cache_dir(j->cache_dir, sizeof j->cache_dir);
-    snprintf(j->scratch_dir, sizeof j->scratch_dir, "%s/scratch", j->cache_dir);
+    snprintf(j->scratch_dir, sizeof j->scratch_dir, "%s/scratch/%ld", j->cache_dir, (long)getpid());
     j->bench.cache_dir = j->cache_dir;
     j->bench.scratch_dir = j->scratch_dir;
 }
@@ -213,6 +213,8 @@ gopt_status gopt_job_setup(gopt_job *j, gopt_err *e)
 void gopt_job_fini(gopt_job *j)
 {
     gopt_contender_stop(&j->baseline);
+    if (gopt_file_exists(j->scratch_dir)) /* of workers that were killed while they compiled */
+        gopt_dir_remove(j->scratch_dir, NULL);
     gopt_study_close(j->study);
     for (int i = 0; i < GOPT_CASES_MAX; i++)
         gopt_isolated_fini(&j->expected_memory[i]);
