@@ -9,7 +9,11 @@
 
 #include "base/hash.h"
 
-enum { GOPT_BUNDLE_ALIGN = 64, GOPT_BUNDLE_VERSION = 1 };
+enum {
+    GOPT_BUNDLE_ALIGN = 64,
+    GOPT_BUNDLE_VERSION = 1,
+    GOPT_BUNDLE_SMALL = 4096 /* bytes of a packed operand whose elements are kept too: scales and sizes that prepare() reads */
+};
 
 typedef struct gopt_bundle_header {
     char magic[8]; /* GOPT_BUNDLE_MAGIC */

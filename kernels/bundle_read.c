@@ -180,6 +180,16 @@ static void read_attrs(reader *r, const cJSON *o, gopt_attrs *out)
     *out = (gopt_attrs){.at = a, .n = a ? n : 0};
 }
 
+/* The elements of a packed operand that is small. */
+static void read_kept_constant(reader *r, const cJSON *o, gopt_operand *x)
+{
+    size_t bytes = 0;
+    int64_t count = 0;
+    const void *data = blob_at(r, item(r, o, "constant"), &bytes);
+    r->bad = r->bad || x->rank < 0 || !gopt_dims_count(x->dim, x->rank, &count) || gopt_dtype_bytes(x->dtype, count) != bytes;
+    x->constant = r->bad ? NULL : data;
+}
+
 static gopt_operand *read_operands(reader *r, const cJSON *o, const char *name, const gopt_plan *p, const int *value,
                                    int n)
 {
@@ -198,6 +208,8 @@ static gopt_operand *read_operands(reader *r, const cJSON *o, const char *name, 
         x->packed = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(one, "packed"));
         if (value[i] >= 0 && !x->packed && p->values[value[i]].place == GOPT_PLACE_CONST)
             x->constant = p->values[value[i]].data;
+        if (x->packed && cJSON_HasObjectItem(one, "constant"))
+            read_kept_constant(r, one, x);
         i++;
     }
     return at;

@@ -12,8 +12,8 @@ typedef struct writer {
     gopt_piece *blob; /* data and padding alternate */
     size_t n_blob, cap_blob, offset;
     const void **seen; /* constants already written ... */
-    size_t *seen_at;   /* ... and where */
-    size_t n_seen, cap_seen, cap_at;
+    size_t *seen_at, *seen_bytes; /* ... and where, and how much of them */
+    size_t n_seen, cap_seen, cap_at, cap_bytes;
     bool failed;
 } writer;
 
@@ -32,16 +32,19 @@ static void piece(writer *w, const void *data, size_t bytes)
 static size_t place_blob(writer *w, const void *data, size_t bytes)
 {
     for (size_t i = 0; i < w->n_seen; i++)
-        if (w->seen[i] == data)
+        if (w->seen[i] == data && w->seen_bytes[i] == bytes)
             return w->seen_at[i];
     size_t at = w->offset;
     const void **seen = gopt_arena_grow(&w->arena, w->seen, w->n_seen, &w->cap_seen, w->n_seen + 1, sizeof *seen);
     size_t *seen_at = gopt_arena_grow(&w->arena, w->seen_at, w->n_seen, &w->cap_at, w->n_seen + 1, sizeof *seen_at);
+    size_t *sizes = gopt_arena_grow(&w->arena, w->seen_bytes, w->n_seen, &w->cap_bytes, w->n_seen + 1, sizeof *sizes);
     piece(w, data, bytes);
     piece(w, padding, (GOPT_BUNDLE_ALIGN - bytes % GOPT_BUNDLE_ALIGN) % GOPT_BUNDLE_ALIGN);
-    if (seen && seen_at) {
+    if (seen && seen_at && sizes) {
         w->seen = seen;
         w->seen_at = seen_at;
+        w->seen_bytes = sizes;
+        w->seen_bytes[w->n_seen] = bytes;
         w->seen[w->n_seen] = data;
         w->seen_at[w->n_seen++] = at;
     }
@@ -140,6 +143,9 @@ static void add_operands(writer *w, cJSON *step, const char *name, const gopt_op
         add_ints(w, o, "dim", at[i].dim, GOPT_MAX(at[i].rank, 0));
         if (at[i].packed)
             add(w, o, "packed", cJSON_CreateTrue());
+        size_t bytes = at[i].packed && at[i].constant ? gopt_dtype_bytes(at[i].dtype, gopt_operand_count(&at[i])) : 0;
+        if (bytes > 0 && bytes <= GOPT_BUNDLE_SMALL)
+            add_blob(w, o, "constant", at[i].constant, bytes);
     }
 }
 

@@ -13,7 +13,8 @@ typedef struct gopt_operand {
     gopt_dtype dtype; /* NONE: absent */
     int rank;
     int64_t dim[GOPT_RANK_MAX];
-    const void *constant; /* the elements when known at compile time, dense row-major, else NULL */
+    const void *constant; /* the elements when known at compile time, dense row-major, else NULL; of a packed operand
+                             prepare() and run() find them only up to 4096 bytes */
     bool packed;          /* at run time the kernel gets what its pack() wrote instead */
 } gopt_operand;
 
