@@ -18,15 +18,20 @@ static int samples_of(const gopt_study *s, int trial, gopt_sample_stage least, d
     return n;
 }
 
-static gopt_latency raw_latency(const gopt_study *s, int trial, bool all)
+enum { FINAL_SAMPLES_LEAST = 9 };
+
+/* From the samples of the final, when there are enough and not `all` are wanted. */
+static gopt_latency raw_latency(const gopt_study *s, int trial, bool all, bool *final)
 {
     double *x = gopt_malloc(((size_t)s->n_samples + 1) * sizeof *x);
+    *final = false;
     gopt_latency none = {.mean = NAN, .p90 = NAN, .p95 = NAN, .p99 = NAN};
     none.median = (gopt_estimate){.value = NAN, .lo = NAN, .hi = NAN};
     if (!x)
         return none;
     int n = all ? 0 : samples_of(s, trial, GOPT_SAMPLE_FINAL, x);
-    if (n < 9)
+    *final = n >= FINAL_SAMPLES_LEAST;
+    if (!*final)
         n = samples_of(s, trial, GOPT_SAMPLE_RACE, x);
     gopt_latency l = gopt_latency_of(x, n);
     gopt_free(x);
@@ -58,19 +63,21 @@ static bool is_timed(const gopt_trial *t, const gopt_estimate *speedup)
 static void measure(gopt_assessment *a, const gopt_trial *base)
 {
     const gopt_study *s = a->study;
-    gopt_latency base_latency = raw_latency(s, base->id, true);
+    bool final;
+    gopt_latency base_latency = raw_latency(s, base->id, true, &final);
     for (int i = 0; i < s->n_trials; i++) {
         const gopt_trial *t = &s->trials[i];
         gopt_assessed x = {.trial = i, .speedup = gopt_effects_speedup(s, i)};
         if (!is_timed(t, &x.speedup) || !isfinite(base_latency.median.lo))
             continue;
-        x.latency = i == base->id ? base_latency : raw_latency(s, i, false);
+        x.latency = i == base->id ? base_latency : raw_latency(s, i, false, &x.in_final);
         if (!isfinite(x.latency.median.lo))
             continue;
         scale(&x.latency, base_latency.median.value / x.speedup.value / x.latency.median.value);
         x.run_ns = x.latency.median.value;
         x.compile_ns = (double)t->reply.compile_ns;
         x.peak = (double)t->reply.memory.peak;
+        a->had_final = a->had_final || x.in_final;
         a->at[a->n++] = x;
     }
     const gopt_assessed *first = gopt_assess_find(a, base->id);
@@ -175,12 +182,18 @@ static double score(const gopt_goal *g, const gopt_assessed *x)
     return x->run_ns;
 }
 
-int gopt_assess_leaders(const gopt_assessment *a, int *trial, int max)
+/* Once there was a final, only those that were in it: the best of many short races is half luck. */
+static bool is_eligible(const gopt_assessment *a, const gopt_assessed *x)
+{
+    return allowed(&a->goal, x) && (!a->had_final || x->in_final || x->trial == a->baseline);
+}
+
+static int rank(const gopt_assessment *a, int *trial, int max, bool (*eligible)(const gopt_assessment *, const gopt_assessed *))
 {
     int n = 0;
     double value[16];
     for (int i = 0; i < a->n; i++) {
-        if (!allowed(&a->goal, &a->at[i]))
+        if (!eligible(a, &a->at[i]))
             continue;
         double v = score(&a->goal, &a->at[i]);
         int k = GOPT_MIN(n, GOPT_MIN(max, GOPT_COUNT(value)) - 1);
@@ -195,6 +208,16 @@ int gopt_assess_leaders(const gopt_assessment *a, int *trial, int max)
         n = GOPT_MIN(n + 1, max);
     }
     return n;
+}
+
+static bool is_allowed(const gopt_assessment *a, const gopt_assessed *x)
+{
+    return allowed(&a->goal, x);
+}
+
+int gopt_assess_leaders(const gopt_assessment *a, int *trial, int max)
+{
+    return rank(a, trial, max, is_allowed);
 }
 
 /* Is x better than the default beyond the noise? Times are compared in pairs; other objectives need 1 %. */
@@ -215,10 +238,10 @@ static bool proven(const gopt_assessment *a, const gopt_assessed *x, const gopt_
     return mine < other - 0.01 * fabs(other);
 }
 
-static void choose(gopt_assessment *a)
+static void choose_eligible(gopt_assessment *a)
 {
     const gopt_assessed *standard = gopt_assess_find(a, a->standard);
-    int leader = -1, n = gopt_assess_leaders(a, &leader, 1);
+    int leader = -1, n = rank(a, &leader, 1, is_eligible);
     const gopt_assessed *best = n ? gopt_assess_find(a, leader) : NULL;
     const char *objective = gopt_objective_name(a->goal.objective);
     if (!standard) {
@@ -245,6 +268,19 @@ static void choose(gopt_assessment *a)
         a->reason = gopt_arena_printf(&a->arena, "trial %d is not better than the default beyond the noise: a tie keeps the "
                                                  "default", best->trial);
     }
+}
+
+/* A choice that another trial beats for certain is none, even where that one was not in the final. */
+static void choose(gopt_assessment *a)
+{
+    choose_eligible(a);
+    const gopt_assessed *chosen = gopt_assess_find(a, a->chosen);
+    int leader = -1;
+    if (!chosen || !is_beaten(a, chosen) || !rank(a, &leader, 1, is_allowed))
+        return;
+    a->chosen = leader;
+    a->reason = gopt_arena_printf(&a->arena, "best by %s; what was in the final is dominated",
+                                  gopt_objective_name(a->goal.objective));
 }
 
 /* ---- regimes ---- */

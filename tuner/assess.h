@@ -18,6 +18,7 @@ typedef struct gopt_assessed {
     double break_even; /* requests; NAN: never */
     double utility;
     bool on_front;
+    bool in_final; /* timed again on fresh samples, loaded through the deployment path */
 } gopt_assessed;
 
 typedef struct gopt_regime { /* [from, to): the trial that wins; to INFINITY: unbounded */
@@ -32,6 +33,7 @@ typedef struct gopt_assessment {
     double floor; /* noise; NAN unknown */
     gopt_assessed *at; /* timed trials in order of id */
     int n;
+    bool had_final;
     int baseline, standard, chosen; /* trials; -1: none yet. standard: the default's stand-in */
     const char *reason;             /* why the chosen one, a sentence */
     gopt_regime *alpha, *requests;
