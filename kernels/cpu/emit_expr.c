@@ -42,9 +42,13 @@ static void put_formula(gopt_text *t, const char *formula, const char *a, const 
             gopt_text_putn(t, formula, 1);
 }
 
-static bool is_square(const gopt_expr *x, const gopt_instr *in)
+/* 2 or 3 where a constant exponent is that, else 0. */
+static int small_power(const gopt_expr *x, const gopt_instr *in)
 {
-    return in->code == GOPT_EXPR_POW && x->at[in->arg[1]].code == GOPT_EXPR_CONST && x->at[in->arg[1]].f == 2.0;
+    if (in->code != GOPT_EXPR_POW || x->at[in->arg[1]].code != GOPT_EXPR_CONST)
+        return 0;
+    double power = x->at[in->arg[1]].f;
+    return power == 2 ? 2 : power == 3 ? 3 : 0;
 }
 
 static bool has_code(const gopt_expr *x, const gopt_instr *in)
@@ -56,7 +60,7 @@ static bool has_code(const gopt_expr *x, const gopt_instr *in)
     if (in->code == GOPT_EXPR_CAST)
         return is_float && x->at[in->arg[0]].class == GOPT_CLASS_FLOAT;
     return in->code <= GOPT_EXPR_CONST || in->code == GOPT_EXPR_SELECT || fn1[in->code] || fn2[in->code] ||
-           is_square(x, in);
+           small_power(x, in);
 }
 
 bool gopt_emit_expr_of(gopt_emit_expr *e, const gopt_group *g, const gopt_expr *x)
@@ -118,8 +122,8 @@ static void put_value(const gopt_emit_expr *e, const gopt_instr *in, gopt_text *
         gopt_text_add(t, "(%s & %s) | (~%s & %s)", a[0], a[1], a[0], a[2]);
     else if (in->code == GOPT_EXPR_SELECT)
         gopt_text_add(t, "v_select(%s, %s, %s)", a[0], a[1], a[2]);
-    else if (is_square(e->x, in))
-        gopt_text_add(t, "%s * %s", a[0], a[0]);
+    else if (small_power(e->x, in))
+        put_formula(t, small_power(e->x, in) == 2 ? "A * A" : "A * A * A", a[0], "");
     else
         put_formula(t, fn1[in->code] ? fn1[in->code] : fn2[in->code], a[0], a[1]);
 }

@@ -232,14 +232,9 @@ static void finish_reference(problem *p, bool anchored)
     p->want[0] = *out;
 }
 
-/* Groups without an anchor: made by passes, never run by the reference. */
-static const gopt_op pointwise = {.name = "Pointwise", .domain = "gopt", .in_max = 32, .out_min = 1, .out_max = 1};
-
 static const gopt_op *find_op(const char *name)
 {
     char domain[32] = "";
-    if (!strcmp(name, "gopt:Pointwise"))
-        return &pointwise;
     const char *colon = strchr(name, ':');
     if (colon)
         snprintf(domain, sizeof domain, "%.*s", (int)(colon - name), name);

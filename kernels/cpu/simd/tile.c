@@ -48,13 +48,17 @@ static inline __attribute__((always_inline)) void map_sine(const tile_args *t, i
     }
 }
 
+/* Bases below 0 have powers for whole exponents only; their sign is that of odd ones. */
 static void map_pow(const tile_args *t)
 {
     for (int i = 0; i < t->n; i += GOPT_VW) {
-        vf x = v_load(t->a + i), y = v_load(t->b + i), r = v_pow_positive(x, y);
-        vi odd = ~((x > 0.0f) & (x < INFINITY) & (v_abs(y) < INFINITY));
+        vf x = v_load(t->a + i), y = v_load(t->b + i), size = v_abs(x), r = v_pow_positive(size, y);
+        vi whole = v_round(y) == y, odd = whole & (v_round(y * 0.5f) != y * 0.5f);
+        r = (vf)((vi)r ^ ((x < 0.0f) & odd & (int)0x80000000));
+        r = v_select((x < 0.0f) & ~whole, v_splat(NAN), r);
+        vi special = ~((size > 0.0f) & (size < INFINITY) & (v_abs(y) < INFINITY));
         for (int j = 0; j < GOPT_VW; j++)
-            if (odd[j])
+            if (special[j])
                 r[j] = powf(x[j], y[j]);
         v_store(t->d + i, r);
     }
