@@ -1,5 +1,5 @@
-/* pass.h: optimizations. A pass is one file under passes/ that ends in its descriptor; passes.def lists them in the order
- * of the default pipeline. */
+/* pass.h: optimizations. A pass is one file under passes/ that ends in its descriptor; passes.def lists them in the
+ * order of the default pipeline. */
 #ifndef GOPT_PASS_H
 #define GOPT_PASS_H
 
@@ -14,10 +14,10 @@ typedef struct gopt_pass_run {
 
 typedef struct gopt_pass {
     const char *name;
-    const char *doc; /* one line */
-    int revision;    /* raise when its result changes: part of cache keys */
+    const char *doc;        /* one line */
+    int revision;           /* raise when its result changes: part of cache keys */
     const gopt_knob *knobs; /* NULL: none */
-    bool decides;    /* leaves a decision for the compiler instead of rewriting nodes */
+    bool decides;           /* leaves a decision for the compiler instead of rewriting nodes */
     gopt_status (*run)(gopt_graph *g, gopt_pass_run *r, gopt_err *e);
 } gopt_pass;
 
@@ -34,7 +34,8 @@ typedef struct gopt_pass_record {
     unsigned char *touched; /* by origin id; lies in the arena given to gopt_pass_apply */
 } gopt_pass_record;
 
-/* Runs one pass over g and its bodies, then compacts, sorts, and checks the invariants (EBUG naming the pass on a breach). */
+/* Runs one pass over g and its bodies, then compacts, sorts, and checks the invariants (EBUG naming the pass on a
+ * breach). */
 gopt_status gopt_pass_apply(const gopt_pass *p, const int64_t *knob, gopt_graph *g, int64_t deadline, gopt_arena *a,
                             gopt_pass_record *record, gopt_err *e);
 
