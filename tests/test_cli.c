@@ -85,8 +85,8 @@ static void restore(int fd, int kept, FILE *from, char *buf, size_t size)
     fclose(from);
 }
 
-/* Calls the program with the words of a line, separated by single blanks. */
-static outcome call(const char *line)
+/* Calls the program, or a command that is one of its own, with the words of a line, separated by single blanks. */
+static outcome call_as(const gopt_command *alone, const char *line)
 {
     char words[512], *argv[32] = {"prog"};
     int argc = 1;
@@ -97,11 +97,16 @@ static outcome call(const char *line)
         argv[argc++] = p;
     fflush(stdout);
     int kept_out = redirect(1, out), kept_err = redirect(2, err);
-    o.code = gopt_program_main(&program, argc, argv);
+    o.code = alone ? gopt_command_main(alone, "prog", argc, argv) : gopt_program_main(&program, argc, argv);
     fflush(stdout);
     restore(1, kept_out, out, o.out, sizeof o.out);
     restore(2, kept_err, err, o.err, sizeof o.err);
     return o;
+}
+
+static outcome call(const char *line)
+{
+    return call_as(NULL, line);
 }
 
 static void runs(const char *line)
@@ -230,6 +235,9 @@ static void wrong_words_say_what_was_meant(void **state)
     fails("try", 2, "prog: try: FILE ... is missing; see --help\n");
     fails("try a b c d", 2, "prog: try: unexpected 'd'; FILE ... expected\n");
     fails("inspect x", 2, "prog: inspect: unexpected 'x'; no operand expected\n");
+    static const gopt_command alone = {.name = "prog", .operands = "FILE", .least = 1, .most = 1, .run = run};
+    assert_string_equal(call_as(&alone, "a b").err, "prog: unexpected 'b'; FILE expected\n");
+    assert_string_equal(call_as(&alone, "").err, "prog: FILE is missing; see --help\n");
 }
 
 static void statuses_become_exit_codes(void **state)

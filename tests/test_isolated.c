@@ -36,7 +36,7 @@ static void several_outputs_come_back(void **state)
     gopt_isolated keep;
     gopt_tensor out[3];
     int base = 10;
-    assert_ok(gopt_isolated_run(&keep, make_three, &base, out, 3, LONG_NS, 0, &e), &e);
+    assert_ok(gopt_isolated_run(&keep, make_three, &base, out, 3, LONG_NS, 0, NULL, &e), &e);
     assert_true(keep.ns > 0 && keep.ns < LONG_NS);
     assert_int_equal(out[0].dtype, GOPT_DTYPE_U8);
     assert_int_equal(out[0].dim[1], 7);
@@ -63,7 +63,7 @@ static void no_output_is_fine(void **state)
     (void)state;
     gopt_err e = {0};
     gopt_isolated keep;
-    assert_ok(gopt_isolated_run(&keep, make_nothing, NULL, NULL, 0, LONG_NS, 0, &e), &e);
+    assert_ok(gopt_isolated_run(&keep, make_nothing, NULL, NULL, 0, LONG_NS, 0, NULL, &e), &e);
     assert_null(keep.memory);
     gopt_isolated_fini(&keep);
 }
@@ -136,13 +136,36 @@ static void every_failure_is_an_error_here(void **state)
         gopt_isolated keep;
         gopt_tensor out[1];
         int64_t begin = gopt_now();
-        gopt_status s = gopt_isolated_run(&keep, failures[i].run, NULL, out, 1, failures[i].limit_ns, 0, &e);
+        gopt_status s = gopt_isolated_run(&keep, failures[i].run, NULL, out, 1, failures[i].limit_ns, 0, NULL, &e);
         if (s != failures[i].status || !strstr(e.msg, failures[i].says))
             fail_msg("row %d: \"%s\" (%s)", i, e.msg, gopt_status_text(s));
         assert_null(keep.memory);
         assert_true(gopt_now() - begin < 10 * GOPT_NS_PER_S);
         assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no process is left */
     }
+}
+
+static volatile int interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static void an_interruption_ends_it(void **state)
+{
+    (void)state;
+    gopt_err e = {0};
+    gopt_isolated keep;
+    gopt_tensor out[1];
+    int64_t begin = gopt_now();
+    signal(SIGALRM, interrupt);
+    alarm(1);
+    assert_int_equal(gopt_isolated_run(&keep, hang, NULL, out, 1, LONG_NS, 0, &interrupted, &e), GOPT_EINTR);
+    assert_true(gopt_now() - begin < 10 * GOPT_NS_PER_S);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no process is left */
+    signal(SIGALRM, SIG_DFL);
 }
 
 static void memory_is_limited(void **state)
@@ -153,7 +176,7 @@ static void memory_is_limited(void **state)
     gopt_tensor out[1];
     if (TEST_SANITIZED)
         skip();
-    assert_int_equal(gopt_isolated_run(&keep, eat, NULL, out, 1, LONG_NS, (size_t)1 << 30, &e), GOPT_ENOMEM);
+    assert_int_equal(gopt_isolated_run(&keep, eat, NULL, out, 1, LONG_NS, (size_t)1 << 30, NULL, &e), GOPT_ENOMEM);
     assert_non_null(strstr(e.msg, "out of memory"));
 }
 
@@ -163,6 +186,7 @@ int main(void)
         cmocka_unit_test(several_outputs_come_back),
         cmocka_unit_test(no_output_is_fine),
         cmocka_unit_test(every_failure_is_an_error_here),
+        cmocka_unit_test(an_interruption_ends_it),
         cmocka_unit_test(memory_is_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

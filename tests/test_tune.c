@@ -13,6 +13,7 @@
 #include "base/process.h"
 #include "effects.h"
 #include "gopt.h"
+#include "lock.h"
 #include "support/child.h"
 #include "support/graphs.h"
 #include "support/test.h"
@@ -203,7 +204,7 @@ static void an_interrupted_job_writes_what_it_has(void **state)
     gopt_study_close(s);
 }
 
-/* Before anything was timed there is nothing to write, and the study can go on. */
+/* Before anything was timed there is nothing to write, and the same job can go on. */
 static void an_interruption_at_the_start_is_fine(void **state)
 {
     char path[4096];
@@ -212,10 +213,11 @@ static void an_interruption_at_the_start_is_fine(void **state)
     gopt_job_interrupted = 1;
     assert_int_equal(gopt_tune(&o, NULL, &e), GOPT_EINTR);
     gopt_job_interrupted = 0;
+    assert_non_null(strstr(e.msg, "before anything was timed"));
     assert_false(gopt_file_exists(test_path(path, *state, "out/manifest.yaml")));
-    gopt_study *s = open_study(*state);
-    assert_int_equal(s->n_trials, 0);
-    gopt_study_close(s);
+    o.budget_s = BUDGET_S;
+    assert_ok(tune(&o, NULL, &e), &e);
+    assert_results(*state);
 }
 
 static int tune_until_killed(void *ctx)
@@ -297,6 +299,22 @@ static void a_pass_that_spoils_the_results_is_banned(void **state)
     gopt_study_close(s);
 }
 
+/* Two jobs would mix their samples and spoil each other's timing. */
+static void a_second_job_in_the_same_folder_is_refused(void **state)
+{
+    char path[4096];
+    gopt_err e = {0};
+    gopt_lock other;
+    gopt_tune_options o = options_in(*state, 5);
+    assert_ok(gopt_dir_make(out_path, &e), &e);
+    assert_ok(gopt_lock_take(&other, out_path, &e), &e);
+    o.fresh = true;
+    assert_int_equal(tune(&o, NULL, &e), GOPT_EIO);
+    assert_non_null(strstr(e.msg, "another job"));
+    assert_false(gopt_file_exists(test_path(path, *state, "out/study.db")));
+    gopt_lock_release(&other);
+}
+
 static void what_cannot_begin_says_why(void **state)
 {
     char path[4096];
@@ -314,6 +332,9 @@ static void what_cannot_begin_says_why(void **state)
     o.model = path;
     assert_int_equal(tune(&o, NULL, &e), GOPT_EINPUT);
     assert_non_null(strstr(e.msg, "bad.onnx"));
+    o.model = test_path(path, *state, "absent.onnx");
+    assert_int_equal(tune(&o, NULL, &e), GOPT_EINPUT);
+    assert_non_null(strstr(e.msg, "absent.onnx"));
 }
 
 #define D(f) cmocka_unit_test_setup_teardown(f, test_dir_setup, test_dir_teardown)
@@ -321,9 +342,10 @@ static void what_cannot_begin_says_why(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        D(a_pass_that_spoils_the_results_is_banned), D(a_job_keeps_its_budget_and_goes_on_later),
-        D(an_interrupted_job_writes_what_it_has),    D(an_interruption_at_the_start_is_fine),
-        D(a_killed_job_goes_on_from_its_study),      D(what_cannot_begin_says_why),
+        D(a_pass_that_spoils_the_results_is_banned),   D(a_job_keeps_its_budget_and_goes_on_later),
+        D(an_interrupted_job_writes_what_it_has),      D(an_interruption_at_the_start_is_fine),
+        D(a_killed_job_goes_on_from_its_study),        D(what_cannot_begin_says_why),
+        D(a_second_job_in_the_same_folder_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,7 +238,8 @@ static gopt_status attempt(const gopt_case *c, record *shared, int64_t begin, do
     work w = {.c = c, .shared = shared, .graph = (gopt_graph *)(uintptr_t)c->graph, .length = length};
     w.deadline = begin + (int64_t)(GIVE_UP * ns);
     int64_t left = begin + (int64_t)(KILL * ns) - gopt_now();
-    gopt_status s = gopt_isolated_run(&keep, perform, &w, NULL, 0, GOPT_MAX(left, (int64_t)1), gopt_headroom(), e);
+    gopt_status s =
+        gopt_isolated_run(&keep, perform, &w, NULL, 0, GOPT_MAX(left, (int64_t)1), gopt_headroom(), NULL, e);
     gopt_isolated_fini(&keep);
     bool silent = s == GOPT_EBUG || (s == GOPT_ELIMIT && gopt_now() >= begin + (int64_t)(KILL * ns));
     return silent ? gopt_within(e, s, "%s", where[shared->stage]) : s;

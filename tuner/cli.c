@@ -166,15 +166,17 @@ static gopt_status read_words(reading *r, gopt_err *e)
     return GOPT_OK;
 }
 
-static gopt_status check_operands(const reading *r, gopt_err *e)
+/* A command that is the whole program needs no second name. */
+static gopt_status check_operands(const reading *r, const char *program, gopt_err *e)
 {
     const gopt_command *c = r->command;
+    gopt_status s = GOPT_OK;
     if (r->n_operands < c->least)
-        return gopt_fail(e, GOPT_EUSAGE, "%s: %s is missing; see --help", c->name, c->operands);
+        s = gopt_fail(e, GOPT_EUSAGE, "%s is missing; see --help", c->operands);
     if (r->n_operands > c->most)
-        return gopt_fail(e, GOPT_EUSAGE, "%s: unexpected '%.80s'; %s expected", c->name, r->operand[c->most],
-                         c->most ? c->operands : "no operand");
-    return GOPT_OK;
+        s = gopt_fail(e, GOPT_EUSAGE, "unexpected '%.80s'; %s expected", r->operand[c->most],
+                      c->most ? c->operands : "no operand");
+    return s && strcmp(c->name, program) != 0 ? gopt_within(e, s, "%s", c->name) : s;
 }
 
 /* ---- running ---- */
@@ -199,7 +201,7 @@ static gopt_status perform(reading *r, const char *program, gopt_err *e)
             printf("%s %s\n", program, gopt_version());
         return GOPT_OK;
     }
-    GOPT_TRY(check_operands(r, e));
+    GOPT_TRY(check_operands(r, program, e));
     gopt_status s = r->command->run(r->options, r->operand, r->n_operands, e);
     name_operand(r, s, e);
     return s;

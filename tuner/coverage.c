@@ -87,7 +87,7 @@ gopt_status gopt_coverage_find(gopt_coverage *out, const gopt_graph *g, const go
         gopt_isolated keep;
         *shared = (gopt_coverage){0};
         work w = {.graph = (gopt_graph *)(uintptr_t)g, .shapes = shapes, .length = gopt_lengths[i], .shared = shared};
-        s = gopt_isolated_run(&keep, perform, &w, NULL, 0, LIMIT_NS, gopt_headroom(), e);
+        s = gopt_isolated_run(&keep, perform, &w, NULL, 0, LIMIT_NS, gopt_headroom(), NULL, e);
         gopt_isolated_fini(&keep);
         if ((s != GOPT_EINPUT && s != GOPT_EUNSUP) || !shared->made_up)
             break;

@@ -122,11 +122,11 @@ static gopt_status crash(int status, gopt_err *e)
 }
 
 static gopt_status collect(gopt_isolated *keep, pid_t pid, int pipe_fd, int memory, gopt_tensor *out, int n_out,
-                           int64_t limit_ns, gopt_err *e)
+                           int64_t limit_ns, const volatile int *interrupted, gopt_err *e)
 {
     int64_t deadline = gopt_now() + limit_ns;
     int ready = 0, status = 0;
-    while (!ready && gopt_now() < deadline) {
+    while (!ready && gopt_now() < deadline && !(interrupted && *interrupted)) {
         struct pollfd p = {.fd = pipe_fd, .events = POLLIN};
         int64_t left = (deadline - gopt_now()) / 1000000 + 1;
         ready = poll(&p, 1, (int)GOPT_MIN(left, (int64_t)1000)) > 0;
@@ -139,6 +139,8 @@ static gopt_status collect(gopt_isolated *keep, pid_t pid, int pipe_fd, int memo
         kill(pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
+    if (!ready && interrupted && *interrupted)
+        return gopt_fail(e, GOPT_EINTR, "interrupted");
     if (!ready)
         return gopt_fail(e, GOPT_ELIMIT, "over the time limit of %.1f s", (double)limit_ns / 1e9);
     if (!told)
@@ -150,7 +152,7 @@ static gopt_status collect(gopt_isolated *keep, pid_t pid, int pipe_fd, int memo
 }
 
 gopt_status gopt_isolated_run(gopt_isolated *keep, gopt_isolated_fn *fn, void *ctx, gopt_tensor *out, int n_out,
-                              int64_t limit_ns, size_t memory_limit, gopt_err *e)
+                              int64_t limit_ns, size_t memory_limit, const volatile int *interrupted, gopt_err *e)
 {
     *keep = (gopt_isolated){0};
     int ends[2], memory = memfd_create("gopt-results", MFD_CLOEXEC);
@@ -167,7 +169,7 @@ gopt_status gopt_isolated_run(gopt_isolated *keep, gopt_isolated_fn *fn, void *c
     }
     close(ends[1]);
     gopt_status s = pid < 0 ? gopt_fail(e, GOPT_EIO, "cannot start a process: %s", strerror(errno))
-                            : collect(keep, pid, ends[0], memory, out, n_out, limit_ns, e);
+                            : collect(keep, pid, ends[0], memory, out, n_out, limit_ns, interrupted, e);
     close(ends[0]);
     close(memory);
     return s;

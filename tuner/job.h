@@ -10,6 +10,7 @@
 #include "import.h"
 #include "inputs.h"
 #include "isolated.h"
+#include "lock.h"
 #include "progress.h"
 #include "stats.h"
 #include "verify.h"
@@ -19,12 +20,12 @@ enum { GOPT_THREADS_MAX = 32 };
 
 typedef struct gopt_tune_options {
     const char *model, *out;
-    const char *preset;          /* NULL: max-autotune */
-    const char *sampler;         /* "auto", ... */
-    const char *against;         /* an earlier manifest; NULL: none */
+    const char *preset;  /* NULL: max-autotune */
+    const char *sampler; /* "auto", ... */
+    const char *against; /* an earlier manifest; NULL: none */
     double budget_s;
     int threads[GOPT_THREADS_MAX], n_threads; /* 0: from 1 to the processors there are */
-    gopt_shapes shapes;          /* of symbolic dimensions; those not given get a proposal */
+    gopt_shapes shapes;                       /* of symbolic dimensions; those not given get a proposal */
     gopt_goal goal;
     double memory_limit; /* of a worker, bytes; 0: most of what there is */
     gopt_tolerance tolerance;
@@ -38,7 +39,7 @@ typedef struct gopt_tune_options {
 typedef struct gopt_contender {
     int trial;
     gopt_worker *worker;
-    int repeats;   /* inferences per sample, from the warm-up */
+    int repeats; /* inferences per sample, from the warm-up */
     double warm_ns;
 } gopt_contender;
 
@@ -57,6 +58,7 @@ typedef struct gopt_job {
     gopt_bench bench;
     gopt_isolated expected_memory[GOPT_CASES_MAX];
     const char *case_name[GOPT_CASES_MAX];
+    gopt_lock lock; /* on OUT */
     gopt_study *study;
     gopt_contender baseline;
     gopt_random random;
@@ -66,13 +68,13 @@ typedef struct gopt_job {
     double render_s;                /* what writing results takes here, as measured */
     double trial_s;                 /* what a trial has taken on average */
     int rounds_flagged, rounds;
-    gopt_text shapes;               /* canonical text of the bound shape, "batch=1,seq=32" */
-    char shape_note[128];           /* how it was chosen, empty when given */
+    gopt_text shapes;     /* canonical text of the bound shape, "batch=1,seq=32" */
+    char shape_note[128]; /* how it was chosen, empty when given */
     char cache_dir[512], scratch_dir[600];
-    bool timed;                     /* enough for a decision, at the last one */
-    bool regressed;                 /* against options->against, at the last decision */
-    const char *stopped;            /* budget, converged, exhausted, interrupted */
-    bool writing;                   /* the last results are being written: an interruption does not end that */
+    bool timed;          /* enough for a decision, at the last one */
+    bool regressed;      /* against options->against, at the last decision */
+    const char *stopped; /* budget, converged, exhausted, interrupted */
+    bool writing;        /* the last results are being written: an interruption does not end that */
 } gopt_job;
 
 extern volatile sig_atomic_t gopt_job_interrupted; /* number of SIGINTs so far */
@@ -84,21 +86,23 @@ bool gopt_job_over(const gopt_job *j); /* no further trial may begin */
 gopt_status gopt_job_setup(gopt_job *j, gopt_err *e);
 void gopt_job_fini(gopt_job *j);
 
-/* trial.c: one configuration in a worker: compiled, verified, stored. *out has a live worker only when the trial is ok and is no
- * copy of an earlier one. EINTR when interrupted. */
+/* trial.c: one configuration in a worker: compiled, verified, stored. *out has a live worker only when the trial is ok
+ * and is no copy of an earlier one. EINTR when interrupted. */
 gopt_status gopt_job_try(gopt_job *j, const gopt_config *c, gopt_trial_role role, int pass_a, int pass_b,
                          gopt_contender *out, gopt_err *e);
-/* The worker of a trial that is in the study already (resume, final). path: through the deployment path, NULL: compiled. */
+/* The worker of a trial that is in the study already (resume, final). path: through the deployment path, NULL:
+ * compiled. */
 gopt_status gopt_job_revive(gopt_job *j, int trial, const char *path, gopt_contender *out, gopt_err *e);
 gopt_status gopt_job_trace(gopt_job *j, gopt_contender *c, gopt_err *e);
 void gopt_contender_stop(gopt_contender *c);
 
-/* race.c: rounds in random order with the baseline twice (A/A), until `rounds` are done or the deadline. A contender that fails
- * is marked in the study and stopped. */
+/* race.c: rounds in random order with the baseline twice (A/A), until `rounds` are done or the deadline. A contender
+ * that fails is marked in the study and stopped. */
 gopt_status gopt_job_race(gopt_job *j, gopt_contender *at, int n, gopt_sample_stage stage, int rounds, int64_t deadline,
                           gopt_err *e);
 
-/* propose.c: what to try next; false when there is nothing more. Deterministic: the same study and seed give the same. */
+/* propose.c: what to try next; false when there is nothing more. Deterministic: the same study and seed give the same.
+ */
 typedef struct gopt_proposal {
     gopt_config config;
     gopt_trial_role role;

@@ -30,17 +30,21 @@ static void init(void *options)
 static const gopt_option options[] = {
     {"--budget", 0, "DURATION", gopt_parse_duration, FIELD(o.budget_s),
      "wall clock of the whole job: 90s, 10m, 2h (default 10m)"},
-    {"--out", 0, "DIR", gopt_parse_text, FIELD(o.out), "where results go (default: MODEL.gopt in the working directory)"},
+    {"--out", 0, "DIR", gopt_parse_text, FIELD(o.out),
+     "where results go (default: MODEL.gopt in the working directory)"},
     {"--device", 0, "NAME", gopt_parse_text, FIELD(device), "auto or cpu"},
     {"--threads", 0, "LIST", gopt_parse_counts, FIELD(threads),
-     "thread counts the search may use: 1,2 (default: 1 to the processors\nthis process may use, cgroup limits counted)"},
+     "thread counts the search may use: 1,2 (default: 1 to the processors\nthis process may use, cgroup limits "
+     "counted)"},
     {"--preset", 0, "NAME", gopt_parse_text, FIELD(o.preset),
      "where the default comes from: debug, reduce-overhead, max-autotune\n(default), or a YAML file of knob: value"},
-    {"--shape", 0, "NAME=V,..", gopt_parse_shapes, FIELD(o.shapes), "sizes of symbolic dimensions (default: proposed, and said so)"},
+    {"--shape", 0, "NAME=V,..", gopt_parse_shapes, FIELD(o.shapes),
+     "sizes of symbolic dimensions (default: proposed, and said so)"},
     {"--objective", 0, "NAME", gopt_parse_text, FIELD(objective),
      "latency (default), p99, throughput, memory, compile, utility, wall"},
     {"--alpha", 0, "A", gopt_parse_number, FIELD(o.goal.alpha), "weight of compile time in utility (default 0.001)"},
-    {"--requests", 0, "N", gopt_parse_number, FIELD(o.goal.requests), "requests that wall time is counted for (default 10000)"},
+    {"--requests", 0, "N", gopt_parse_number, FIELD(o.goal.requests),
+     "requests that wall time is counted for (default 10000)"},
     {"--max-memory", 0, "BYTES", gopt_parse_bytes, FIELD(o.goal.max_memory), "peak memory the choice may need: 512M"},
     {"--max-compile", 0, "DURATION", gopt_parse_duration, FIELD(max_compile_s), "compile time the choice may need"},
     {"--max-latency", 0, "DURATION", gopt_parse_duration, FIELD(max_latency_s), "median latency the choice may have"},
@@ -54,25 +58,25 @@ static const gopt_option options[] = {
     {"--json", 0, NULL, NULL, FIELD(o.json), "print findings.json instead of a summary"},
     {"--quiet", 'q', NULL, NULL, FIELD(o.quiet), "no progress"},
     {"--progress", 0, "MODE", gopt_parse_text, FIELD(progress), "auto (default), plain or none"},
-    {"--list", 0, "WHAT", gopt_parse_text, FIELD(list), "passes, kernels, knobs, presets, samplers or engines: print and end"},
+    {"--list", 0, "WHAT", gopt_parse_text, FIELD(list),
+     "passes, kernels, knobs, presets, samplers or engines: print and end"},
     {0}};
 
-static const char more[] =
-    "Measures which graph optimizations, kernels and compile effort are worth it for one\n"
-    "model on this machine, and writes into OUT: manifest.yaml (the decision), bundles/ (what\n"
-    "a deployment loads), report.html and report.txt (for people), findings.json (for\n"
-    "programs), study.db (every trial and sample), plots/.\n"
-    "\n"
-    "Ctrl-C ends the job early with what there is; the same command goes on from there.\n"
-    "\n"
-    "Examples:\n"
-    "  gopt-tune --budget 60s model.onnx\n"
-    "  gopt-tune --budget 10m --shape batch=1,seq=128 --out bert.gopt bert.onnx\n"
-    "  gopt-tune --objective memory --max-latency 20ms model.onnx\n"
-    "  gopt-tune --list knobs\n"
-    "\n"
-    "Exit codes: 0 success, 1 regression, 2 usage, 3 model unusable, 4 the environment lacks\n"
-    "something or OUT cannot be written, 5 interrupted (results so far saved), 70 a bug.\n";
+static const char more[] = "Measures which graph optimizations, kernels and compile effort are worth it for one\n"
+                           "model on this machine, and writes into OUT: manifest.yaml (the decision), bundles/ (what\n"
+                           "a deployment loads), report.html and report.txt (for people), findings.json (for\n"
+                           "programs), study.db (every trial and sample), plots/.\n"
+                           "\n"
+                           "Ctrl-C ends the job early with what there is; the same command goes on from there.\n"
+                           "\n"
+                           "Examples:\n"
+                           "  gopt-tune --budget 60s model.onnx\n"
+                           "  gopt-tune --budget 10m --shape batch=1,seq=128 --out bert.gopt bert.onnx\n"
+                           "  gopt-tune --objective memory --max-latency 20ms model.onnx\n"
+                           "  gopt-tune --list knobs\n"
+                           "\n"
+                           "Exit codes: 0 success, 1 regression, 2 usage, 3 model unusable, 4 the environment lacks\n"
+                           "something or OUT cannot be written, 5 interrupted (results so far saved), 70 a bug.\n";
 
 static gopt_status parse_progress(arguments *a, gopt_err *e)
 {
@@ -132,6 +136,15 @@ static gopt_status finish(arguments *a, gopt_err *e)
     return GOPT_OK;
 }
 
+/* Names of files are made from it, in buffers of 1024 bytes and more. */
+static gopt_status check_out(const char *out, gopt_err *e)
+{
+    enum { LONGEST = 900 };
+    size_t n = strlen(out);
+    return n > LONGEST ? gopt_fail(e, GOPT_EUSAGE, "--out: a path of %zu bytes; at most %d are supported", n, LONGEST)
+                       : GOPT_OK;
+}
+
 /* "dir/net.onnx" to "net.gopt". */
 static void default_out(const char *model, char *out, size_t size)
 {
@@ -167,12 +180,14 @@ static gopt_status run(void *opaque, const char *const *operand, int n, gopt_err
         default_out(operand[0], out, sizeof out);
         a->o.out = out;
     }
+    GOPT_TRY(check_out(a->o.out, e));
     gopt_status s = gopt_tune(&a->o, &summary, e);
     bool done = !s || s == GOPT_EINTR || s == GOPT_EDIFF;
-    if (done && !a->o.json)
+    bool written = done && gopt_text_str(&summary)[0]; /* an interruption may come before there are results */
+    if (!a->o.json)
         fputs(gopt_text_str(&summary), stdout);
     gopt_text_fini(&summary);
-    if (done && a->o.json)
+    if (written && a->o.json)
         GOPT_TRY(print_file(a->o.out, "findings.json", e));
     return s;
 }

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 
 struct gopt_progress {
     bool terminal;
@@ -84,23 +85,25 @@ void gopt_progress_update(gopt_progress *p, int done, int failed, double best, d
     double now = elapsed(p), left = GOPT_MAX(p->budget_s - now, 0);
     draw_bar(bar, now / p->budget_s);
     if (p->terminal) {
-        fprintf(stderr, "\r\033[K[%s] %s | %d trials, %d failed | %s | %.0f s left", bar, p->stage, done, failed, text, left);
+        fprintf(stderr, "\r\033[K[%s] %s | %d trials, %d failed | %s | %.0f s left", bar, p->stage, done, failed, text,
+                left);
         p->open = true;
     } else {
-        fprintf(stderr, "[%6.1f s] %s: %d trials, %d failed, %s, %.0f s left\n", now, p->stage, done, failed, text, left);
+        fprintf(stderr, "[%6.1f s] %s: %d trials, %d failed, %s, %.0f s left\n", now, p->stage, done, failed, text,
+                left);
     }
     fflush(stderr);
 }
 
 void gopt_progress_note(gopt_progress *p, const char *fmt, ...)
 {
+    char line[1024]; /* names from a model may hold anything, also what a terminal would obey */
     va_list args;
     if (!p)
         return;
-    close_line(p);
-    fprintf(stderr, "[%6.1f s] ", elapsed(p));
     va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
+    vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
-    fputc('\n', stderr);
+    close_line(p);
+    fprintf(stderr, "[%6.1f s] %s\n", elapsed(p), gopt_utf8_clean(line));
 }

@@ -12,7 +12,7 @@
 
 gopt_status gopt_contender_bundle(gopt_job *j, gopt_contender *c, gopt_err *e)
 {
-    char file[64], path[1200], request[1400];
+    char file[64], path[1200];
     const char *reply;
     int64_t begin = gopt_now();
     if (!c->worker || j->study->trials[c->trial].bundle)
@@ -23,14 +23,15 @@ gopt_status gopt_contender_bundle(gopt_job *j, gopt_contender *c, gopt_err *e)
     char *text = o && cJSON_AddStringToObject(o, "do", "bundle") && cJSON_AddStringToObject(o, "path", path)
                      ? cJSON_PrintUnformatted(o)
                      : NULL;
-    snprintf(request, sizeof request, "%s", text ? text : "");
-    cJSON_free(text);
     cJSON_Delete(o);
-    GOPT_TRY(gopt_worker_ask(c->worker, request, gopt_now() + 60 * GOPT_NS_PER_S, NULL, &reply, e));
+    if (!text)
+        return gopt_oom(e);
+    gopt_status s = gopt_worker_ask(c->worker, text, gopt_now() + 60 * GOPT_NS_PER_S, NULL, &reply, e);
+    cJSON_free(text);
+    GOPT_TRY(s);
     cJSON *answer = cJSON_Parse(reply);
     const char *status = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(answer, "status"));
     const char *why = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(answer, "why"));
-    gopt_status s = GOPT_OK;
     if (!status || strcmp(status, "ok") != 0)
         s = gopt_fail(e, GOPT_EIO, "%s: %s", path, why ? why : "cannot be written");
     cJSON_Delete(answer);

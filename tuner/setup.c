@@ -27,7 +27,7 @@ static gopt_status import(gopt_job *j, gopt_err *e)
     int64_t begin = gopt_now();
     gopt_status s = gopt_model_import(&j->graph, j->options->model, &j->info, e);
     j->bench.import_ns = gopt_now() - begin;
-    return s;
+    return s == GOPT_EIO ? GOPT_EINPUT : s; /* a model that cannot be read is unusable; the environment lacks nothing */
 }
 
 /* ---- the reference ---- */
@@ -45,8 +45,8 @@ static gopt_status evaluate(void *ctx, gopt_tensor *out, int n_out, gopt_arena *
     return gopt_graph_eval_noisy(r->graph, r->in, out, a, 0, r->noise, e);
 }
 
-/* How far rounding alone moves the outputs: SLACK_FACTOR times what a noisy run of the reference shows. It is left out for a
- * reference that is dear; the tolerance of the element type must do there. */
+/* How far rounding alone moves the outputs: SLACK_FACTOR times what a noisy run of the reference shows. It is left out
+ * for a reference that is dear; the tolerance of the element type must do there. */
 static const double SLACK_FACTOR = 8, NOISY_RUN_MOST_S = 1;
 
 static gopt_status find_slack(gopt_job *j, reference *r, int k, double limit_s, gopt_err *e)
@@ -62,7 +62,8 @@ static gopt_status find_slack(gopt_job *j, reference *r, int k, double limit_s, 
     if ((double)j->expected_memory[k].ns > NOISY_RUN_MOST_S * 1e9)
         return GOPT_OK;
     r->noise = 0x9E3779B97F4A7C15u + (uint64_t)j->options->seed;
-    if (gopt_isolated_run(&noisy, evaluate, r, out, n, (int64_t)(limit_s * 1e9), b->memory_limit, NULL))
+    if (gopt_isolated_run(&noisy, evaluate, r, out, n, (int64_t)(limit_s * 1e9), b->memory_limit, &gopt_job_interrupted,
+                          NULL))
         return GOPT_OK;
     for (int i = 0; i < n; i++) {
         gopt_difference d = {0};
@@ -83,7 +84,7 @@ static gopt_status make_case(gopt_job *j, gopt_input_case which, double limit_s,
     GOPT_TRY(gopt_inputs_make(&b->inputs[k], j->graph, which, (uint64_t)j->options->seed, &j->arena, e));
     reference r = {.graph = j->graph, .in = b->inputs[k]};
     GOPT_TRY(gopt_isolated_run(&j->expected_memory[k], evaluate, &r, out, j->graph->n_outputs, (int64_t)(limit_s * 1e9),
-                               b->memory_limit, e));
+                               b->memory_limit, &gopt_job_interrupted, e));
     b->expected[k] = out;
     j->case_name[k] = gopt_input_case_name(which);
     b->n_cases++;
@@ -130,6 +131,8 @@ static gopt_status bind_and_evaluate(gopt_job *j, gopt_err *e)
         gopt_status s = bind_shape(j, gopt_lengths[i], &made_up, &later);
         if (!s)
             s = make_cases(j, &later);
+        if (s == GOPT_EINTR)
+            return gopt_fail(e, s, "interrupted before anything was timed");
         if (s && i == 0) {
             first = s;
             gopt_fail(e, s, "%s", later.msg);
@@ -169,13 +172,13 @@ static gopt_status open_study(gopt_job *j, gopt_err *e)
     return s ? gopt_within(e, s, "%s", j->options->out) : GOPT_OK;
 }
 
-/* Before anything is spent: can OUT be written at all? */
-static gopt_status probe_out(const gopt_job *j, gopt_err *e)
+/* Before anything is spent: can OUT be written at all, and by us alone? */
+static gopt_status probe_out(gopt_job *j, gopt_err *e)
 {
     GOPT_TRY(gopt_dir_make(j->options->out, e));
     if (access(j->options->out, W_OK | X_OK))
         return gopt_fail(e, GOPT_EIO, "%s: cannot be written", j->options->out);
-    return GOPT_OK;
+    return gopt_lock_take(&j->lock, j->options->out, e);
 }
 
 static void locate(gopt_job *j)
@@ -216,6 +219,7 @@ void gopt_job_fini(gopt_job *j)
     if (gopt_file_exists(j->scratch_dir)) /* of workers that were killed while they compiled */
         gopt_dir_remove(j->scratch_dir, NULL);
     gopt_study_close(j->study);
+    gopt_lock_release(&j->lock);
     for (int i = 0; i < GOPT_CASES_MAX; i++)
         gopt_isolated_fini(&j->expected_memory[i]);
     gopt_graph_free(j->graph);

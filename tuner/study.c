@@ -17,7 +17,8 @@ static const char schema[] =
     " pass_b text, config text not null, status text not null, why text, reply text not null, trace text, bundle text,"
     " elapsed_s real not null);"
     "create table if not exists samples (seq integer primary key, run integer not null, trial integer not null,"
-    " round integer not null, stage text not null, ns real not null, repeats integer not null, flagged integer not null);";
+    " round integer not null, stage text not null, ns real not null, repeats integer not null, flagged integer not "
+    "null);";
 
 enum { FORMAT = 1, ROUNDS_MAX = 1 << 28 };
 static const char *const stages[] = {[GOPT_SAMPLE_RACE] = "race", [GOPT_SAMPLE_FINAL] = "final"};
@@ -127,7 +128,9 @@ static gopt_status read_trial(gopt_study *s, sqlite3_stmt *q, gopt_err *e)
         return gopt_fail(e, GOPT_EINPUT, "study.db: trial %d is missing", s->n_trials);
     t.pass_a = pass_of((const char *)sqlite3_column_text(q, 2));
     t.pass_b = pass_of((const char *)sqlite3_column_text(q, 3));
-    GOPT_TRY(gopt_config_from_json(&t.config, (const char *)sqlite3_column_text(q, 4), e));
+    gopt_status known = gopt_config_from_json(&t.config, (const char *)sqlite3_column_text(q, 4), e);
+    if (known)
+        return known == GOPT_EUSAGE ? GOPT_EINPUT : known; /* the study is at fault, not what was asked for */
     GOPT_TRY(gopt_reply_parse(&t.reply, (const char *)sqlite3_column_text(q, 7), &s->arena, e));
     const char *status = (const char *)sqlite3_column_text(q, 5);
     for (int i = 0; status && i < GOPT_TRIAL_STATUS_COUNT; i++)
@@ -181,10 +184,11 @@ static gopt_status each_row(gopt_study *s, const char *sql, gopt_status (*f)(gop
 static gopt_status load(gopt_study *s, gopt_err *e)
 {
     GOPT_TRY(each_row(s, "select id, coalesce(elapsed_s, 0) from runs order by id", read_runs, e));
-    GOPT_TRY(each_row(s,
-                      "select id, role, pass_a, pass_b, config, status, why, reply, trace, bundle, elapsed_s from trials"
-                      " order by id",
-                      read_trial, e));
+    GOPT_TRY(
+        each_row(s,
+                 "select id, role, pass_a, pass_b, config, status, why, reply, trace, bundle, elapsed_s from trials"
+                 " order by id",
+                 read_trial, e));
     return each_row(s, "select trial, round, stage, ns, repeats, flagged from samples order by seq", read_sample, e);
 }
 
@@ -290,12 +294,14 @@ gopt_status gopt_study_add_trial(gopt_study *s, gopt_trial *t, const char *reply
     int64_t id = t->id, run = s->run;
     const char *a = t->pass_a >= 0 ? gopt_passes[t->pass_a]->name : NULL;
     const char *b = t->pass_b >= 0 ? gopt_passes[t->pass_b]->name : NULL;
-    const void *const at[] = {&id, &run,           gopt_trial_role_name(t->role), a, b, config,
-                              gopt_trial_status_name(t->reply.status), t->reply.why, reply_json, &t->elapsed_s};
-    gopt_status status = run_sql(s, e,
-                                 "insert into trials (id, run, role, pass_a, pass_b, config, status, why, reply, elapsed_s)"
-                                 " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                                 "iitttttttr", at);
+    const void *const at[] = {&id,        &run,         gopt_trial_role_name(t->role),           a,
+                              b,          config,       gopt_trial_status_name(t->reply.status), t->reply.why,
+                              reply_json, &t->elapsed_s};
+    gopt_status status =
+        run_sql(s, e,
+                "insert into trials (id, run, role, pass_a, pass_b, config, status, why, reply, elapsed_s)"
+                " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "iitttttttr", at);
     cJSON_free(config);
     return status ? status : append_trial(s, t, e);
 }
@@ -329,9 +335,9 @@ gopt_status gopt_study_add_sample(gopt_study *s, const gopt_sample *x, gopt_err 
 {
     int64_t run = s->run, trial = x->trial, round = x->round, repeats = x->repeats, flagged = x->flagged;
     const void *const at[] = {&run, &trial, &round, stages[x->stage], &x->ns, &repeats, &flagged};
-    GOPT_TRY(run_sql(s, e,
-                     "insert into samples (run, trial, round, stage, ns, repeats, flagged) values (?, ?, ?, ?, ?, ?, ?)",
-                     "iiitrii", at));
+    GOPT_TRY(run_sql(
+        s, e, "insert into samples (run, trial, round, stage, ns, repeats, flagged) values (?, ?, ?, ?, ?, ?, ?)",
+        "iiitrii", at));
     return append_sample(s, x, e);
 }
 
@@ -341,8 +347,8 @@ gopt_status gopt_study_flag_round(gopt_study *s, int round, gopt_err *e)
     const void *const at[] = {&id};
     for (int i = s->n_samples - 1; i >= 0 && s->samples[i].round == round; i--)
         s->samples[i].flagged = true;
-    return run_sql(s, e, "update samples set flagged = 1 where seq > (select max(seq) from samples) - 64 and round = ?", "i",
-                   at);
+    return run_sql(s, e, "update samples set flagged = 1 where seq > (select max(seq) from samples) - 64 and round = ?",
+                   "i", at);
 }
 
 gopt_status gopt_study_end_run(gopt_study *s, double elapsed_s, const char *stopped, gopt_err *e)

@@ -165,7 +165,7 @@ static gopt_status step(trace *t, int cut, gopt_err *e)
 {
     gopt_isolated keep;
     t->cut = cut;
-    gopt_status s = gopt_isolated_run(&keep, perform, t, NULL, 0, STEP_LIMIT_NS, gopt_headroom(), e);
+    gopt_status s = gopt_isolated_run(&keep, perform, t, NULL, 0, STEP_LIMIT_NS, gopt_headroom(), NULL, e);
     gopt_isolated_fini(&keep);
     return s;
 }
