@@ -82,12 +82,6 @@ static void precompiled_kernels_match_the_reference(void **state)
     }
 }
 
-/* One generated kernel on one problem: the i-th of its knob samples. */
-typedef struct generated_case {
-    checkern_case c;
-    int function;
-} generated_case;
-
 /* Sample 0 is the default, sample 2i+1 and 2i+2 have knob i at its ends. */
 static void sample_knobs(const gopt_kernel *k, int sample, int64_t *knob)
 {
@@ -100,6 +94,36 @@ static void sample_knobs(const gopt_kernel *k, int sample, int64_t *knob)
     const gopt_knob *chosen = &k->knobs[(sample - 1) / 2];
     knob[(sample - 1) / 2] = gopt_knob_value(chosen, sample % 2 ? 0 : gopt_knob_count(chosen) - 1);
 }
+
+/* For the thread sanitizer: parts of a phase run at once, as in an engine. */
+static void parts_may_run_at_once(void **state)
+{
+    gopt_err err = {0};
+    gopt_pool *pool;
+    (void)state;
+    assert_ok(gopt_pool_new(&pool, 3, &err), &err);
+    for (int i = 0; problems[i].op; i++) {
+        char what[512];
+        problem p;
+        problem_init(&p, &problems[i], seed());
+        describe(what, sizeof what, &problems[i]);
+        for (int k = 0; gopt_kernels[k]; k++) {
+            checkern_case c = {.kernel = gopt_kernels[k], .p = &p, .what = what, .pool = pool};
+            c.target = checkern_target(gopt_cpu_isa(), 3);
+            sample_knobs(c.kernel, 0, c.knob);
+            if (!c.kernel->generated && c.kernel->fits(&p.group, c.knob, &c.target))
+                checkern_run(&c);
+        }
+        problem_fini(&p);
+    }
+    gopt_pool_free(pool);
+}
+
+/* One generated kernel on one problem: the i-th of its knob samples. */
+typedef struct generated_case {
+    checkern_case c;
+    int function;
+} generated_case;
 
 enum { CASES_MAX = 1024 };
 
@@ -157,6 +181,7 @@ int main(int argc, char **argv)
         return checkern_bench(argc > 2 ? argv[2] : "");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(precompiled_kernels_match_the_reference),
+        cmocka_unit_test(parts_may_run_at_once),
         cmocka_unit_test_setup_teardown(generated_kernels_match_the_reference, test_dir_setup, test_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

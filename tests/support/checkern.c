@@ -94,6 +94,7 @@ static void bind_inputs(checkern_call *c, const checkern_case *k)
 void checkern_call_init(checkern_call *c, const checkern_case *k)
 {
     memset(c, 0, sizeof *c);
+    c->pool = k->pool;
     bind_inputs(c, k);
     void **out = GOPT_NEW(&c->arena, void *, c->group.n_out);
     for (int i = 0; i < c->group.n_out; i++)
@@ -112,8 +113,20 @@ void checkern_call_init(checkern_call *c, const checkern_case *k)
     c->task.spec = spec;
 }
 
+static void run_part(void *ctx, int part)
+{
+    const checkern_call *c = ctx;
+    gopt_task task = c->task;
+    task.part = part;
+    c->run(&task);
+}
+
 void checkern_call_run(checkern_call *c)
 {
+    for (c->task.phase = 0; c->pool && c->task.phase < c->work.phases; c->task.phase++)
+        gopt_pool_run(c->pool, run_part, c, c->work.parts);
+    if (c->pool)
+        return;
     for (c->task.phase = 0; c->task.phase < c->work.phases; c->task.phase++)
         for (c->task.part = c->work.parts - 1; c->task.part >= 0; c->task.part--)
             c->run(&c->task);

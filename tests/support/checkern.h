@@ -3,6 +3,7 @@
 #ifndef GOPT_TEST_CHECKERN_H
 #define GOPT_TEST_CHECKERN_H
 
+#include "base/pool.h"
 #include "support/problem.h"
 
 typedef struct checkern_case {
@@ -13,6 +14,7 @@ typedef struct checkern_case {
     int64_t knob[GOPT_KERNEL_KNOBS];
     bool pack;                            /* constants as the kernel wants them */
     void (*generated)(const gopt_task *); /* of a kernel that emits C: the compiled function */
+    gopt_pool *pool;                      /* runs the parts at once; NULL: one after the other */
 } checkern_case;
 
 /* Memory of one prepared call. */
@@ -22,6 +24,7 @@ typedef struct checkern_call {
     gopt_work work;
     gopt_task task;
     void (*run)(const gopt_task *);
+    gopt_pool *pool;
 } checkern_call;
 
 /* The problem's group, with constants marked packed where the case has them so; in: room for its operands. */
