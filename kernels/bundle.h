@@ -1,5 +1,5 @@
-/* bundle.h: a plan on disk: header, plan as JSON, constants, code; hashed whole. Written atomically; a corrupted, foreign
- * or newer file is refused with the reason, never run. */
+/* bundle.h: a plan on disk: header, plan as JSON, constants, code; hashed whole. Written atomically; a corrupted,
+ * foreign or newer file is refused with the reason, never run. */
 #ifndef GOPT_BUNDLE_H
 #define GOPT_BUNDLE_H
 

@@ -142,11 +142,20 @@ static void read_attr(reader *r, const cJSON *o, gopt_attr *a)
     a->name = get_text(r, o, "name");
     a->kind = (gopt_attr_kind)get_int(r, o, "kind", 0, GOPT_ATTR_TENSOR);
     switch (a->kind) {
-    case GOPT_ATTR_NONE: break;
-    case GOPT_ATTR_INT: a->i = get_int(r, o, "i", INT64_MIN, INT64_MAX); break;
-    case GOPT_ATTR_FLOAT: a->f = to_float(r, item(r, o, "f")); break;
-    case GOPT_ATTR_STRING: a->s = get_text(r, o, "s"); break;
-    case GOPT_ATTR_INTS: a->ints = get_ints(r, o, "ints", INT64_MIN, INT64_MAX, &a->n); break;
+    case GOPT_ATTR_NONE:
+        break;
+    case GOPT_ATTR_INT:
+        a->i = get_int(r, o, "i", INT64_MIN, INT64_MAX);
+        break;
+    case GOPT_ATTR_FLOAT:
+        a->f = to_float(r, item(r, o, "f"));
+        break;
+    case GOPT_ATTR_STRING:
+        a->s = get_text(r, o, "s");
+        break;
+    case GOPT_ATTR_INTS:
+        a->ints = get_ints(r, o, "ints", INT64_MIN, INT64_MAX, &a->n);
+        break;
     case GOPT_ATTR_FLOATS: {
         list = item(r, o, "floats");
         a->n = size_of(r, list, INT32_MAX);
@@ -166,7 +175,9 @@ static void read_attr(reader *r, const cJSON *o, gopt_attr *a)
         a->strings = s;
         break;
     }
-    case GOPT_ATTR_TENSOR: read_attr_tensor(r, o, a); break;
+    case GOPT_ATTR_TENSOR:
+        read_attr_tensor(r, o, a);
+        break;
     }
 }
 
@@ -186,7 +197,8 @@ static void read_kept_constant(reader *r, const cJSON *o, gopt_operand *x)
     size_t bytes = 0;
     int64_t count = 0;
     const void *data = blob_at(r, item(r, o, "constant"), &bytes);
-    r->bad = r->bad || x->rank < 0 || !gopt_dims_count(x->dim, x->rank, &count) || gopt_dtype_bytes(x->dtype, count) != bytes;
+    r->bad = r->bad || x->rank < 0 || !gopt_dims_count(x->dim, x->rank, &count) ||
+             gopt_dtype_bytes(x->dtype, count) != bytes;
     x->constant = r->bad ? NULL : data;
 }
 
@@ -301,7 +313,9 @@ static void read_value(reader *r, const cJSON *o, gopt_plan *p, int index)
     v->place = (gopt_place)get_int(r, o, "place", 0, GOPT_PLACE_ALIAS);
     v->offset = (size_t)get_int(r, o, "offset", 0, INT64_MAX);
     v->bytes = (size_t)get_int(r, o, "bytes", 0, INT64_MAX);
-    int limit = v->place == GOPT_PLACE_ALIAS ? index - 1 : v->place == GOPT_PLACE_OUTER ? p->parent->n_values - 1 : INT32_MAX;
+    int limit = v->place == GOPT_PLACE_ALIAS   ? index - 1
+                : v->place == GOPT_PLACE_OUTER ? p->parent->n_values - 1
+                                               : INT32_MAX;
     v->outer = (int)get_int(r, o, "outer", 0, limit);
     v->last_step = (int)get_int(r, o, "last", 0, INT32_MAX);
     if (v->place == GOPT_PLACE_CONST) {

@@ -11,7 +11,7 @@ typedef struct writer {
     gopt_arena arena;
     gopt_piece *blob; /* data and padding alternate */
     size_t n_blob, cap_blob, offset;
-    const void **seen; /* constants already written ... */
+    const void **seen;            /* constants already written ... */
     size_t *seen_at, *seen_bytes; /* ... and where, and how much of them */
     size_t n_seen, cap_seen, cap_at, cap_bytes;
     bool failed;
@@ -54,7 +54,8 @@ static size_t place_blob(writer *w, const void *data, size_t bytes)
 /* Adds item to parent (an array when name is NULL); a NULL item is a failed allocation. */
 static cJSON *add(writer *w, cJSON *parent, const char *name, cJSON *item)
 {
-    bool added = item && parent && (name ? cJSON_AddItemToObject(parent, name, item) : cJSON_AddItemToArray(parent, item));
+    bool added =
+        item && parent && (name ? cJSON_AddItemToObject(parent, name, item) : cJSON_AddItemToArray(parent, item));
     if (!added) {
         w->failed = true;
         cJSON_Delete(item);
@@ -110,11 +111,20 @@ static void add_attr(writer *w, cJSON *list, const gopt_attr *a)
     add_int(w, o, "kind", a->kind);
     cJSON *floats = NULL, *strings = NULL;
     switch (a->kind) {
-    case GOPT_ATTR_NONE: break;
-    case GOPT_ATTR_INT: add_int(w, o, "i", a->i); break;
-    case GOPT_ATTR_FLOAT: add_float(w, o, "f", a->f); break;
-    case GOPT_ATTR_STRING: add_text(w, o, "s", a->s); break;
-    case GOPT_ATTR_INTS: add_ints(w, o, "ints", a->ints, a->n); break;
+    case GOPT_ATTR_NONE:
+        break;
+    case GOPT_ATTR_INT:
+        add_int(w, o, "i", a->i);
+        break;
+    case GOPT_ATTR_FLOAT:
+        add_float(w, o, "f", a->f);
+        break;
+    case GOPT_ATTR_STRING:
+        add_text(w, o, "s", a->s);
+        break;
+    case GOPT_ATTR_INTS:
+        add_ints(w, o, "ints", a->ints, a->n);
+        break;
     case GOPT_ATTR_FLOATS:
         floats = add(w, o, "floats", cJSON_CreateArray());
         for (int64_t i = 0; i < a->n; i++)

@@ -136,9 +136,9 @@ void gopt_model_usage(const gopt_model *m, gopt_usage *out)
 {
     uint64_t runs = atomic_load_explicit(&m->runs, memory_order_relaxed);
     *out = (gopt_usage){.runs = runs,
-                         .fallbacks = m->fell_back ? runs : 0,
-                         .refused = atomic_load_explicit(&m->refused, memory_order_relaxed),
-                         .notice = m->fell_back ? m->why.msg : NULL};
+                        .fallbacks = m->fell_back ? runs : 0,
+                        .refused = atomic_load_explicit(&m->refused, memory_order_relaxed),
+                        .notice = m->fell_back ? m->why.msg : NULL};
 }
 
 /* ---- running ---- */

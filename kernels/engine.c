@@ -206,13 +206,22 @@ static void resolve(gopt_frame *f)
     for (int v = 0; v < p->n_values; v++) {
         const gopt_plan_value *at = &p->values[v];
         switch (at->place) {
-        case GOPT_PLACE_ARENA: f->tensor[v].data = f->arena + at->offset; break;
-        case GOPT_PLACE_CONST: f->tensor[v].data = (void *)(uintptr_t)at->data; break;
-        case GOPT_PLACE_ALIAS: f->tensor[v].data = f->tensor[at->outer].data; break;
-        case GOPT_PLACE_OUTER: f->tensor[v] = f->outer->tensor[at->outer]; break;
+        case GOPT_PLACE_ARENA:
+            f->tensor[v].data = f->arena + at->offset;
+            break;
+        case GOPT_PLACE_CONST:
+            f->tensor[v].data = (void *)(uintptr_t)at->data;
+            break;
+        case GOPT_PLACE_ALIAS:
+            f->tensor[v].data = f->tensor[at->outer].data;
+            break;
+        case GOPT_PLACE_OUTER:
+            f->tensor[v] = f->outer->tensor[at->outer];
+            break;
         case GOPT_PLACE_INPUT:
         case GOPT_PLACE_DYNAMIC:
-        case GOPT_PLACE_NONE: break;
+        case GOPT_PLACE_NONE:
+            break;
         }
     }
     for (int i = 0; i < p->n_steps; i++) {

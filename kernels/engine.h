@@ -9,9 +9,9 @@ typedef struct gopt_engine gopt_engine;
 /* Bytes as defined in design/product.md; peak = weights + arena + workspace + runtime. */
 typedef struct gopt_memory {
     size_t weights, arena, workspace;
-    size_t runtime;      /* engine, specs, pool, dynamic values and late packing at their highest */
-    size_t peak;         /* highest so far */
-    size_t steady;       /* after the last run */
+    size_t runtime; /* engine, specs, pool, dynamic values and late packing at their highest */
+    size_t peak;    /* highest so far */
+    size_t steady;  /* after the last run */
 } gopt_memory;
 
 /* threads 0: the plan's. Borrows the plan. */

@@ -1,5 +1,5 @@
-/* engine_late.c: steps whose shapes are known only now, and steps that no kernel fits. For shapes seen before, the kernel
- * chosen then is at hand; else the first that fits is made ready and kept; the reference runs what is left. */
+/* engine_late.c: steps whose shapes are known only now, and steps that no kernel fits. For shapes seen before, the
+ * kernel chosen then is at hand; else the first that fits is made ready and kept; the reference runs what is left. */
 #include <string.h>
 
 #include "engine_frame.h"

@@ -1,6 +1,7 @@
-/* kernel.h: what a kernel is. A group (operator with its pointwise epilogue, all shapes known) is run by one kernel; a kernel
- * says which groups it fits, what it would cost, how it wants constants laid out, and either runs precompiled or emits C.
- * One file per kernel under cpu/, ending in its descriptor; kernels.def lists them, first fit is the default. */
+/* kernel.h: what a kernel is. A group (operator with its pointwise epilogue, all shapes known) is run by one kernel; a
+ * kernel says which groups it fits, what it would cost, how it wants constants laid out, and either runs precompiled or
+ * emits C. One file per kernel under cpu/, ending in its descriptor; kernels.def lists them, first fit is the default.
+ */
 #ifndef GOPT_KERNEL_H
 #define GOPT_KERNEL_H
 
@@ -31,27 +32,27 @@ typedef struct gopt_group {
 typedef struct gopt_target {
     gopt_isa isa;
     int threads;
-    size_t l1, l2, l3;       /* bytes of cache */
-    double flops_per_s;      /* of one thread, for cost(): roofline */
+    size_t l1, l2, l3;  /* bytes of cache */
+    double flops_per_s; /* of one thread, for cost(): roofline */
     double bytes_per_s;
 } gopt_target;
 
 void gopt_target_host(gopt_target *t, int threads); /* this machine, nominal roofline figures */
 
-/* One call of a kernel: phase `phase` of `phases`, part `part` of `parts`. All parts of a phase end before the next begins.
- * Generated code declares the same structure by hand: keep optimizer/build/emit.c in step. */
+/* One call of a kernel: phase `phase` of `phases`, part `part` of `parts`. All parts of a phase end before the next
+ * begins. Generated code declares the same structure by hand: keep optimizer/build/emit.c in step. */
 typedef struct gopt_task {
     const void *const *in;
     void *const *out;
-    void *workspace; /* shared by all parts, 64-byte aligned, contents undefined at phase 0 */
+    void *workspace;  /* shared by all parts, 64-byte aligned, contents undefined at phase 0 */
     const void *spec; /* what prepare() computed */
     int part, parts, phase;
 } gopt_task;
 
 typedef struct gopt_work {
-    int parts;             /* how many parts may run at once; 1: too little work to split */
-    int phases;            /* >= 1 */
-    size_t workspace;      /* bytes */
+    int parts;        /* how many parts may run at once; 1: too little work to split */
+    int phases;       /* >= 1 */
+    size_t workspace; /* bytes */
 } gopt_work;
 
 #define GOPT_KERNEL_KNOBS 16 /* of one kernel at most */
@@ -62,12 +63,13 @@ typedef struct gopt_kernel {
     int revision;           /* raise when its results or layouts change */
     const gopt_knob *knobs; /* NULL: none */
     bool generated;         /* emits C; false: run is precompiled */
-    bool rival;             /* one of several ways for the same groups: a setting kernel.NAME says whether it may be chosen */
+    bool rival; /* one of several ways for the same groups: a setting kernel.NAME says whether it may be chosen */
     bool (*fits)(const gopt_group *g, const int64_t *knob, const gopt_target *t);
     /* Seconds on one call by roofline: operations and bytes against the target's figures. */
     double (*cost)(const gopt_group *g, const int64_t *knob, const gopt_target *t);
     gopt_work (*work)(const gopt_group *g, const int64_t *knob, const gopt_target *t);
-    /* Layout of constant operand k: bytes of the packed form, 0: used as it is. NULL: never packs. Runs single-threaded. */
+    /* Layout of constant operand k: bytes of the packed form, 0: used as it is. NULL: never packs. Runs
+     * single-threaded. */
     size_t (*packed_bytes)(const gopt_group *g, const int64_t *knob, const gopt_target *t, int k);
     void (*pack)(const gopt_group *g, const int64_t *knob, const gopt_target *t, int k, void *dst);
     /* Precompiled: spec_bytes of private constants (geometry, function pointers of the ISA level), computed once per
@@ -76,8 +78,8 @@ typedef struct gopt_kernel {
     void (*prepare)(const gopt_group *g, const int64_t *knob, const gopt_target *t, void *spec);
     void (*run)(const gopt_task *t);
     /* Generated: appends a function `void SYMBOL(const gopt_task *t)` to src (see emit.h for the prelude). */
-    gopt_status (*emit)(const gopt_group *g, const int64_t *knob, const gopt_target *t, const char *symbol, gopt_text *src,
-                        gopt_err *e);
+    gopt_status (*emit)(const gopt_group *g, const int64_t *knob, const gopt_target *t, const char *symbol,
+                        gopt_text *src, gopt_err *e);
 } gopt_kernel;
 
 extern const gopt_kernel *const gopt_kernels[]; /* all, NULL at the end */

@@ -17,19 +17,19 @@ typedef enum gopt_place {
 typedef struct gopt_plan_value {
     const char *name; /* NULL for internal ones */
     gopt_dtype dtype;
-    int rank; /* -1: unknown until run time */
+    int rank;                   /* -1: unknown until run time */
     int64_t dim[GOPT_RANK_MAX]; /* -1: unknown until run time */
     gopt_place place;
-    size_t offset; /* ARENA */
-    size_t bytes;  /* of a known shape */
+    size_t offset;    /* ARENA */
+    size_t bytes;     /* of a known shape */
     const void *data; /* CONST; 64-byte aligned when packed */
     int outer;
     int last_step; /* DYNAMIC: index of the last step that reads it; n_steps for outputs */
 } gopt_plan_value;
 
 typedef struct gopt_step {
-    const char *name; /* of the node; for traces */
-    gopt_group group; /* late steps: op, attrs, post and counts only */
+    const char *name;          /* of the node; for traces */
+    gopt_group group;          /* late steps: op, attrs, post and counts only */
     const gopt_kernel *kernel; /* NULL: late; chosen at run time for the real shapes, the reference when none fits */
     const int64_t *knob;
     const char *symbol; /* generated: function in code[code_index] */
@@ -40,7 +40,7 @@ typedef struct gopt_step {
     int n_bodies;
     const int *origin; /* imported nodes it does the work of */
     int n_origin;
-    double cost_s; /* predicted */
+    double cost_s;  /* predicted */
     bool pack_late; /* late steps: constant operands may be packed once, when the kernel is chosen */
 } gopt_step;
 
@@ -62,7 +62,7 @@ typedef struct gopt_plan {
     size_t weight_bytes;    /* constants that steps read, each once; bodies included */
     gopt_code *code;
     int n_code;
-    gopt_target target; /* threads is the default of engines made from it */
+    gopt_target target;       /* threads is the default of engines made from it */
     struct gopt_plan *parent; /* of a body */
     gopt_port *ports;         /* inputs then outputs as the model declared them (symbolic dims < 0); main plan only */
     void *backing;            /* what constants borrow: freed with the plan */

@@ -6,15 +6,17 @@
 #include "plan.h"
 
 #define GOPT_STAGES(X)                                                                                                 \
-    X(import) X(shape_inference) X(passes) X(kernel_selection) X(code_generation) X(code_compilation)                  \
-    X(weight_packing) X(memory_planning) X(serialization) X(cache_lookup)
+    X(import)                                                                                                          \
+    X(shape_inference)                                                                                                 \
+    X(passes) X(kernel_selection) X(code_generation) X(code_compilation) X(weight_packing) X(memory_planning)          \
+        X(serialization) X(cache_lookup)
 #define GOPT_X_STAGE(n) GOPT_STAGE_##n,
 typedef enum gopt_stage { GOPT_STAGES(GOPT_X_STAGE) GOPT_STAGE_COUNT } gopt_stage;
 #undef GOPT_X_STAGE
 extern const char *const gopt_stage_names[GOPT_STAGE_COUNT];
 
 typedef struct gopt_compile_log {
-    gopt_arena arena; /* of the records; gopt_compile_log_fini frees it */
+    gopt_arena arena;                   /* of the records; gopt_compile_log_fini frees it */
     int64_t stage_ns[GOPT_STAGE_COUNT]; /* code found in the cache counts the time its compilation once took */
     int64_t saved_ns;                   /* how much of that the cache saved this time */
     bool cached;                        /* some code came from the cache */
@@ -22,23 +24,30 @@ typedef struct gopt_compile_log {
     gopt_pass_record *records;          /* in the order the passes ran */
     int n_records;
     int kernels_native, kernels_generated, kernels_reference; /* steps by how they run */
-    bool no_compiler;                   /* code generation was wanted and no compiler was found: precompiled instead */
+    bool no_compiler; /* code generation was wanted and no compiler was found: precompiled instead */
 } gopt_compile_log;
 
 /* After every pass, when set (gopt trace): graph as it stands. A failure ends the compilation. */
 typedef gopt_status gopt_compile_watch(void *ctx, const gopt_graph *g, const gopt_pass_record *r, gopt_err *e);
 
+struct gopt_cache_key;
+/* For every generated function, when set (gopt cache why): was it in the cache? Then once with key NULL, before the
+ * missing ones are compiled. A failure ends the compilation. */
+typedef gopt_status gopt_compile_lookup(void *ctx, const struct gopt_cache_key *key, bool found, gopt_err *e);
+
 typedef struct gopt_compile_options {
     gopt_target target;
     const char *cache_dir;   /* NULL: no cache */
     const char *scratch_dir; /* where the compiler works; left as it was */
-    int64_t deadline;      /* gopt_now(); 0: none. ELIMIT when passed */
+    int64_t deadline;        /* gopt_now(); 0: none. ELIMIT when passed */
     gopt_compile_watch *watch;
     void *watch_ctx;
+    gopt_compile_lookup *lookup;
+    void *lookup_ctx;
 } gopt_compile_options;
 
-/* Consumes g (frees it, or hands its constants' backing to the plan) whatever the outcome. All inputs' shapes must be bound.
- * The log is zeroed first and is valid also on failure. */
+/* Consumes g (frees it, or hands its constants' backing to the plan) whatever the outcome. All inputs' shapes must be
+ * bound. The log is zeroed first and is valid also on failure. */
 gopt_status gopt_compile(gopt_plan **out, gopt_graph *g, const gopt_config *c, const gopt_compile_options *o,
                          gopt_compile_log *log, gopt_err *e);
 void gopt_compile_log_fini(gopt_compile_log *log);

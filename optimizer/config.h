@@ -1,5 +1,5 @@
-/* config.h: a configuration: which passes run and every knob's value. The one table that search space, --help, validation,
- * presets, manifest and study read. */
+/* config.h: a configuration: which passes run and every knob's value. The one table that search space, --help,
+ * validation, presets, manifest and study read. */
 #ifndef GOPT_CONFIG_H
 #define GOPT_CONFIG_H
 
@@ -29,7 +29,8 @@ void gopt_config_baseline(gopt_config *c);
 void gopt_config_default(gopt_config *c);
 /* "name=value"; EUSAGE with the nearest name or the allowed values. */
 gopt_status gopt_config_set(gopt_config *c, const char *assignment, gopt_err *e);
-/* Rows that cannot matter (knobs of passes that are off) get their defaults, so that equal behaviour is equal values. */
+/* Rows that cannot matter (knobs of passes that are off) get their defaults, so that equal behaviour is equal values.
+ */
 void gopt_config_normalize(gopt_config *c);
 bool gopt_config_equal(const gopt_config *a, const gopt_config *b);
 /* Index into gopt_passes of the passes that run, in order; returns their number. */
@@ -40,7 +41,8 @@ bool gopt_config_kernel_on(const gopt_config *c, const gopt_kernel *k);
 /* Values of the pass's or kernel's knobs in the order of its rows; they lie in c. */
 const int64_t *gopt_config_pass_knobs(const gopt_config *c, const gopt_pass *p);
 const int64_t *gopt_config_kernel_knobs(const gopt_config *c, const gopt_kernel *k);
-/* preset.c. Presets: "debug", "reduce-overhead", "max-autotune", "baseline", "default", or a YAML file (name: value). */
+/* preset.c. Presets: "debug", "reduce-overhead", "max-autotune", "baseline", "default", or a YAML file (name: value).
+ */
 int gopt_preset_count(void);
 const char *gopt_preset_at(int i, const char **doc); /* name of the i-th, NULL past the end */
 gopt_status gopt_config_preset(gopt_config *c, const char *name_or_path, gopt_err *e);

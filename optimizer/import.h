@@ -14,12 +14,12 @@ typedef struct gopt_model_info {
 } gopt_model_info;
 
 /* Reads an ONNX model, opset 7 and up, rewritten to the newest semantics, functions inlined, types inferred. Constants
- * borrow the mapped file where the encoding allows (raw_data, external data), so weights are in memory once. External data
- * must lie in the model's folder (no links, no ..). Errors are "PATH: node NAME (Op): cause". info may be NULL. */
+ * borrow the mapped file where the encoding allows (raw_data, external data), so weights are in memory once. External
+ * data must lie in the model's folder (no links, no ..). Errors are "PATH: node NAME (Op): cause". info may be NULL. */
 gopt_status gopt_model_import(gopt_graph **out, const char *path, gopt_model_info *info, gopt_err *e);
 
-/* A serialized TensorProto (*.pb) or numpy array (*.npy). The data lie in the arena. name (may be NULL) gets the tensor's own
- * name or "". */
+/* A serialized TensorProto (*.pb) or numpy array (*.npy). The data lie in the arena. name (may be NULL) gets the
+ * tensor's own name or "". */
 gopt_status gopt_tensor_read(gopt_tensor *out, const char *path, const char **name, gopt_arena *a, gopt_err *e);
 gopt_status gopt_tensor_write(const gopt_tensor *t, const char *name, const char *path, gopt_err *e); /* by extension */
 

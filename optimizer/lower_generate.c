@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "build/cache.h"
+#include "build/cache_key.h"
 #include "build/cc.h"
 #include "cpu/emit.h"
 #include "lower.h"
@@ -13,7 +14,8 @@
 enum { LEVEL_KNOB = 2 }; /* of the codegen pass */
 
 typedef struct function {
-    gopt_hash hash;
+    gopt_cache_key key;
+    gopt_hash hash; /* of the key */
     char symbol[48];
     gopt_text text;
     gopt_cache_entry entry;
@@ -58,25 +60,6 @@ static gopt_status emit(const generation *g, const gopt_step *s, const char *sym
     return t->failed ? gopt_oom(e) : GOPT_OK;
 }
 
-static gopt_status hash_of(const generation *g, const char *text, gopt_hash *out, gopt_err *e)
-{
-    gopt_text prelude = {0};
-    char level[8];
-    gopt_hasher *h = gopt_hasher_new();
-    if (!h)
-        return gopt_oom(e);
-    gopt_emit_prelude(&prelude);
-    snprintf(level, sizeof level, "-O%d", g->level);
-    gopt_hasher_str(h, gopt_text_str(&prelude));
-    gopt_hasher_str(h, text);
-    gopt_hasher_str(h, level);
-    gopt_hasher_str(h, gopt_cc_find()->identity);
-    *out = gopt_hasher_free(h);
-    bool failed = prelude.failed;
-    gopt_text_fini(&prelude);
-    return failed ? gopt_oom(e) : GOPT_OK;
-}
-
 static function *find_function(generation *g, gopt_hash h)
 {
     for (int i = 0; i < g->n_fn; i++)
@@ -88,12 +71,13 @@ static function *find_function(generation *g, gopt_hash h)
 static gopt_status collect(generation *g, gopt_step *s, gopt_err *e)
 {
     gopt_text text = {0};
-    gopt_hash h = {0};
+    gopt_cache_key key;
     gopt_status status = emit(g, s, "gopt_function", &text, e);
     if (!status)
-        status = hash_of(g, gopt_text_str(&text), &h, e);
+        status = gopt_cache_key_make(&key, gopt_text_str(&text), g->level, e);
     gopt_text_fini(&text);
     GOPT_TRY(status);
+    gopt_hash h = gopt_cache_key_hash(&key);
     function *f = find_function(g, h);
     if (!f) {
         function *grown =
@@ -102,7 +86,7 @@ static gopt_status collect(generation *g, gopt_step *s, gopt_err *e)
             return gopt_oom(e);
         g->fn = grown;
         f = &g->fn[g->n_fn++];
-        *f = (function){.hash = h, .code_index = -1};
+        *f = (function){.key = key, .hash = h, .code_index = -1};
         char hex[33];
         snprintf(f->symbol, sizeof f->symbol, "gopt_%s", gopt_hash_hex(hex, h));
         GOPT_TRY(emit(g, s, f->symbol, &f->text, e));
@@ -185,6 +169,17 @@ static gopt_status store(generation *g, function *f, const gopt_cc_job *job, int
     return g->options->cache_dir ? gopt_cache_add(g->options->cache_dir, f->hash, &f->entry, e) : GOPT_OK;
 }
 
+static gopt_status store_keys(generation *g, int code_index, gopt_err *e)
+{
+    gopt_text keys = {0};
+    for (int k = 0; k < g->n_fn; k++)
+        if (g->fn[k].code_index == code_index)
+            gopt_cache_key_print(&g->fn[k].key, &keys);
+    gopt_status s = gopt_cache_keys_write(g->options->cache_dir, g->unit[code_index], &keys, e);
+    gopt_text_fini(&keys);
+    return s;
+}
+
 static gopt_status keep(generation *g, gopt_cc_job *jobs, int n, int64_t wall, gopt_err *e)
 {
     size_t total = 1;
@@ -202,6 +197,8 @@ static gopt_status keep(generation *g, gopt_cc_job *jobs, int n, int64_t wall, g
         for (int k = 0; k < g->n_fn; k++)
             if (g->fn[k].code_index < 0 && g->fn[k].job == i)
                 GOPT_TRY(store(g, &g->fn[k], &jobs[i], index, wall, total, e));
+        if (g->options->cache_dir)
+            GOPT_TRY(store_keys(g, index, e));
     }
     return GOPT_OK;
 }
@@ -251,7 +248,11 @@ static gopt_status generate(generation *g, gopt_err *e)
     for (int i = 0; i < g->n_fn; i++) {
         GOPT_TRY(look_up(g, &g->fn[i], e));
         missing += g->fn[i].code_index < 0;
+        if (g->options->lookup)
+            GOPT_TRY(g->options->lookup(g->options->lookup_ctx, &g->fn[i].key, g->fn[i].code_index >= 0, e));
     }
+    if (g->options->lookup)
+        GOPT_TRY(g->options->lookup(g->options->lookup_ctx, NULL, false, e));
     log->stage_ns[GOPT_STAGE_code_generation] += emitted - begin;
     log->stage_ns[GOPT_STAGE_cache_lookup] += gopt_now() - emitted;
     if (missing)

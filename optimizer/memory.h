@@ -17,7 +17,8 @@ typedef struct gopt_interval {
 /* Planners, by the value of gopt_decisions.reuse. */
 typedef enum gopt_planner {
     GOPT_PLANNER_NONE,       /* no reuse: every buffer its own place */
-    GOPT_PLANNER_BY_SIZE,    /* largest first, at the lowest offset free over its life (greedy by size, Pisarchyk & Lee 2020) */
+    GOPT_PLANNER_BY_SIZE,    /* largest first, at the lowest offset free over its life (greedy by size, Pisarchyk & Lee
+                                2020) */
     GOPT_PLANNER_BY_LIFETIME /* in order of birth, into the smallest hole that fits */
 } gopt_planner;
 

@@ -54,8 +54,8 @@ static double binomial_cdf(int k, int n, double p)
     return GOPT_MIN(sum, 1.0);
 }
 
-/* The smallest l with P(Binomial(n, p) <= l) > tail, at most n; one walk over the terms, in logarithms because the first
- * ones underflow. */
+/* The smallest l with P(Binomial(n, p) <= l) > tail, at most n; one walk over the terms, in logarithms because the
+ * first ones underflow. */
 static int rank_above(int n, double p, double tail)
 {
     double term = n * log1p(-p), odds = log(p) - log1p(-p), sum = exp(term);

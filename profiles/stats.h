@@ -1,5 +1,6 @@
-/* stats.h: distribution-free statistics of latencies and of paired ratios. Formulas: design/measurement.md; order-statistic
- * intervals after Conover, Practical Nonparametric Statistics; false discovery rate after Benjamini & Hochberg 1995. */
+/* stats.h: distribution-free statistics of latencies and of paired ratios. Formulas: design/measurement.md;
+ * order-statistic intervals after Conover, Practical Nonparametric Statistics; false discovery rate after Benjamini &
+ * Hochberg 1995. */
 #ifndef GOPT_STATS_H
 #define GOPT_STATS_H
 
@@ -24,7 +25,8 @@ typedef struct gopt_latency {
 double gopt_median(const double *x, int n); /* NAN when n == 0 */
 /* The p-quantile by linear interpolation of order statistics. */
 double gopt_quantile(const double *x, int n, double p);
-/* Ranks (from 1) of the order statistics that bound the p-quantile with the given confidence; false when n is too small. */
+/* Ranks (from 1) of the order statistics that bound the p-quantile with the given confidence; false when n is too
+ * small. */
 bool gopt_quantile_ranks(int n, double p, double confidence, int *lo, int *hi);
 /* Median with its distribution-free interval as if there were `effective` independent samples (effective <= n). */
 gopt_estimate gopt_median_estimate(const double *x, int n, double effective);
@@ -45,7 +47,12 @@ double gopt_alpha_spent(int look, int rivals);
 /* Benjamini-Hochberg: rejected[i] says whether hypothesis i is rejected at false discovery rate q. scratch: n ints. */
 void gopt_false_discovery(const double *p, int n, double q, bool *rejected, int *scratch);
 
-typedef enum gopt_verdict { GOPT_VERDICT_UNKNOWN, GOPT_VERDICT_TIE, GOPT_VERDICT_BETTER, GOPT_VERDICT_WORSE } gopt_verdict;
+typedef enum gopt_verdict {
+    GOPT_VERDICT_UNKNOWN,
+    GOPT_VERDICT_TIE,
+    GOPT_VERDICT_BETTER,
+    GOPT_VERDICT_WORSE
+} gopt_verdict;
 /* Of a ratio where above 1 is better: better or worse only when the interval excludes 1 and |ln ratio| exceeds
  * max(1 %, 2 floor). */
 gopt_verdict gopt_verdict_of(const gopt_estimate *ratio, double floor);

@@ -116,9 +116,12 @@ static void too_few_rounds_are_no_result(void **state)
 }
 
 static const char about[] =
-    "{\"seed\":1,\"budget_s\":60,\"elapsed_s\":59,\"stopped\":\"budget\",\"shapes\":\"batch=1,seq=32\",\"model\":{\"path\":"
-    "\"m.onnx\",\"sha256\":\"00\",\"nodes\":9,\"parameters_bytes\":100,\"operators\":{\"Conv\":2},\"native\":3,\"reference\":0},"
-    "\"device\":{\"name\":\"cpu\",\"fingerprint\":\"f\",\"facts\":{\"cores\":2}},\"goal\":{\"objective\":\"latency\",\"alpha\":"
+    "{\"seed\":1,\"budget_s\":60,\"elapsed_s\":59,\"stopped\":\"budget\",\"shapes\":\"batch=1,seq=32\",\"model\":{"
+    "\"path\":"
+    "\"m.onnx\",\"sha256\":\"00\",\"nodes\":9,\"parameters_bytes\":100,\"operators\":{\"Conv\":2},\"native\":3,"
+    "\"reference\":0},"
+    "\"device\":{\"name\":\"cpu\",\"fingerprint\":\"f\",\"facts\":{\"cores\":2}},\"goal\":{\"objective\":\"latency\","
+    "\"alpha\":"
     "0.001,\"requests\":100,\"hit_rate\":0},\"settings\":{},\"accounting\":{\"compile\":20,\"verify\":5,\"measure\":30,"
     "\"search\":1,\"other\":3},\"rounds\":40,\"rounds_flagged\":20,\"notes\":[\"a note\"]}";
 

@@ -1,9 +1,9 @@
-/* test_engine.c: what is compiled computes what the graph says: engine against reference executor, before and after a bundle,
- * with every pass and none, on static and on run-time shapes, in control flow, on one thread and on two. */
+/* test_engine.c: what is compiled computes what the graph says: engine against reference executor, before and after a
+ * bundle, with every pass and none, on static and on run-time shapes, in control flow, on one thread and on two. */
 #include <math.h>
 
-#include "base/file.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "bundle.h"
 #include "compile.h"
 #include "engine.h"
@@ -239,9 +239,12 @@ static void every_failed_allocation_is_survived(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(engines_compute_what_the_graph_says), T(a_bundle_runs_like_the_plan_it_was_made_of),
-        T(a_damaged_bundle_is_refused),         T(reuse_and_aliases_save_memory),
-        T(wrong_inputs_are_refused),            T(every_failed_allocation_is_survived),
+        T(engines_compute_what_the_graph_says),
+        T(a_bundle_runs_like_the_plan_it_was_made_of),
+        T(a_damaged_bundle_is_refused),
+        T(reuse_and_aliases_save_memory),
+        T(wrong_inputs_are_refused),
+        T(every_failed_allocation_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

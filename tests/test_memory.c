@@ -51,7 +51,8 @@ static void random_lifetimes_never_overlap(void **state)
         int n = gopt_random_below(&r, 60);
         for (int i = 0; i < n; i++) {
             int first = gopt_random_below(&r, 50);
-            at[i] = (gopt_interval){.bytes = (size_t)gopt_random_below(&r, 5000), .first = first,
+            at[i] = (gopt_interval){.bytes = (size_t)gopt_random_below(&r, 5000),
+                                    .first = first,
                                     .last = first + gopt_random_below(&r, 10)};
         }
         for (gopt_planner p = GOPT_PLANNER_NONE; p <= GOPT_PLANNER_BY_LIFETIME; p++) {

@@ -21,7 +21,8 @@ static void ranks_are_those_of_the_protocol(void **state)
     assert_true(gopt_quantile_ranks(9, 0.5, 0.95, &lo, &hi));
     assert_true(gopt_quantile_ranks(368, 0.99, 0.95, &lo, &hi));
     assert_false(gopt_quantile_ranks(300, 0.99, 0.95, &lo, &hi));
-    assert_true(gopt_quantile_ranks(1000000, 0.5, 0.95, &lo, &hi)); /* a long job's rounds: half a width of 1.96 sigma */
+    assert_true(
+        gopt_quantile_ranks(1000000, 0.5, 0.95, &lo, &hi)); /* a long job's rounds: half a width of 1.96 sigma */
     assert_in_range(lo, 499018, 499022);
     assert_in_range(hi, 500979, 500983);
 }
@@ -126,9 +127,12 @@ static void random_orders_come_from_the_seed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_are_those_of_the_protocol),  cmocka_unit_test(a_quantile_without_support_is_not_a_number),
-        cmocka_unit_test(drift_widens_the_interval),        cmocka_unit_test(paired_ratios_ignore_common_drift),
-        cmocka_unit_test(tests_have_their_textbook_values), cmocka_unit_test(random_orders_come_from_the_seed),
+        cmocka_unit_test(ranks_are_those_of_the_protocol),
+        cmocka_unit_test(a_quantile_without_support_is_not_a_number),
+        cmocka_unit_test(drift_widens_the_interval),
+        cmocka_unit_test(paired_ratios_ignore_common_drift),
+        cmocka_unit_test(tests_have_their_textbook_values),
+        cmocka_unit_test(random_orders_come_from_the_seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

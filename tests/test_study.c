@@ -15,11 +15,12 @@ static void a_study_comes_back_as_it_was(void **state)
     assert_ok(gopt_study_set_bundle(s, 1, "trial-1.gopt", &e), &e);
     assert_ok(gopt_study_flag_round(s, 11, &e), &e);
     assert_ok(gopt_study_set(s, "about", "{}", &e), &e);
-    assert_ok(gopt_study_set_trace(s, 0,
-                                   "{\"status\":\"ok\",\"total\":9e6,\"steps\":[{\"name\":\"n\",\"op\":\"Conv\",\"kernel\":"
-                                   "\"conv_f32\",\"origin\":[0,1],\"ns\":5}]}",
-                                   &e),
-              &e);
+    assert_ok(
+        gopt_study_set_trace(s, 0,
+                             "{\"status\":\"ok\",\"total\":9e6,\"steps\":[{\"name\":\"n\",\"op\":\"Conv\",\"kernel\":"
+                             "\"conv_f32\",\"origin\":[0,1],\"ns\":5}]}",
+                             &e),
+        &e);
     assert_ok(gopt_study_end_run(s, 12.5, "budget", &e), &e);
     gopt_study_close(s);
     assert_ok(gopt_study_open(&again, test_path(path, *state, "study.db"), &same, false, &e), &e);
@@ -95,7 +96,7 @@ static void configurations_travel_as_json(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        T(a_study_comes_back_as_it_was), T(a_study_of_something_else_is_refused), T(configurations_travel_as_json)};
+    const struct CMUnitTest tests[] = {T(a_study_comes_back_as_it_was), T(a_study_of_something_else_is_refused),
+                                       T(configurations_travel_as_json)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* about.h: what a study's trials and samples do not say of the job: model, machine, settings, accounting; kept in the study as
- * JSON under the key "about", so that reports need nothing else. */
+/* about.h: what a study's trials and samples do not say of the job: model, machine, settings, accounting; kept in the
+ * study as JSON under the key "about", so that reports need nothing else. */
 #ifndef GOPT_ABOUT_H
 #define GOPT_ABOUT_H
 

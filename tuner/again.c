@@ -33,10 +33,11 @@ static gopt_status write_manifest(const gopt_findings *f, const gopt_study *s, c
         return gopt_fail(e, GOPT_EINPUT, "%s: nothing was timed yet; run gopt-tune", dir);
     if (s->trials[c->chosen_trial].bundle && s->trials[c->default_trial].bundle)
         return gopt_publish_manifest(f, s, dir, e);
-    gopt_text_add(summary,
-                  "trial %d was not compiled to a bundle: manifest.yaml stays as it was; gopt-tune with the same goal makes "
-                  "one\n",
-                  c->chosen_trial);
+    gopt_text_add(
+        summary,
+        "trial %d was not compiled to a bundle: manifest.yaml stays as it was; gopt-tune with the same goal makes "
+        "one\n",
+        c->chosen_trial);
     return GOPT_OK;
 }
 

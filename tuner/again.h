@@ -11,8 +11,8 @@ typedef struct gopt_goal_change {
     double alpha, requests, max_memory, max_compile_ns, max_latency_ns;
 } gopt_goal_change;
 
-/* Decides and writes reports and manifest of OUT again; measures nothing and leaves the study as it is. When the choice falls on
- * a trial without a bundle, the manifest stays and *summary says how to make one. */
+/* Decides and writes reports and manifest of OUT again; measures nothing and leaves the study as it is. When the choice
+ * falls on a trial without a bundle, the manifest stays and *summary says how to make one. */
 gopt_status gopt_decide_again(const char *out_dir, const gopt_goal_change *change, gopt_text *summary, gopt_err *e);
 
 #endif

@@ -23,14 +23,15 @@ static void judge(gopt_findings *f, const gopt_manifest *old, const char *path, 
     gopt_estimate r = {.value = t->speedup.value / was->speedup.value,
                        .lo = t->speedup.lo / was->speedup.hi,
                        .hi = t->speedup.hi / was->speedup.lo};
-    double floor = fmax(isfinite(f->noise.floor) ? f->noise.floor : 0, isfinite(old->noise_floor) ? old->noise_floor : 0);
+    double floor =
+        fmax(isfinite(f->noise.floor) ? f->noise.floor : 0, isfinite(old->noise_floor) ? old->noise_floor : 0);
     gopt_verdict v = gopt_verdict_of(&r, floor);
     int n = 0;
     f->verdict.against = gopt_arena_str(&f->arena, path);
     f->verdict.result = v == GOPT_VERDICT_WORSE ? "regression" : v == GOPT_VERDICT_BETTER ? "improvement" : "tie";
     say(f, lines, &n,
-        gopt_arena_printf(&f->arena, "speedup over the baseline: %.3f now, %.3f then: ratio %.3f [%.3f, %.3f]", t->speedup.value,
-                          was->speedup.value, r.value, r.lo, r.hi));
+        gopt_arena_printf(&f->arena, "speedup over the baseline: %.3f now, %.3f then: ratio %.3f [%.3f, %.3f]",
+                          t->speedup.value, was->speedup.value, r.value, r.lo, r.hi));
     if (was->peak_bytes > 0 && t->memory.peak > 0)
         say(f, lines, &n,
             gopt_arena_printf(&f->arena, "peak memory: %lld bytes now, %lld then", (long long)t->memory.peak,

@@ -56,8 +56,8 @@ static void derive(gopt_assessment *a, gopt_assessed *x, const gopt_assessed *ba
 
 static bool is_timed(const gopt_trial *t, const gopt_estimate *speedup)
 {
-    return t->reply.status == GOPT_TRIAL_ok && isfinite(speedup->value) && isfinite(speedup->lo) && isfinite(speedup->hi) &&
-           speedup->value > 0;
+    return t->reply.status == GOPT_TRIAL_ok && isfinite(speedup->value) && isfinite(speedup->lo) &&
+           isfinite(speedup->hi) && speedup->value > 0;
 }
 
 static void measure(gopt_assessment *a, const gopt_trial *base)
@@ -96,8 +96,8 @@ static void judge(gopt_assessment *a)
         p[i] = gopt_ratio_p(&a->at[i].speedup);
     gopt_false_discovery(p, a->n, FALSE_DISCOVERY_RATE, rejected, scratch);
     for (int i = 0; i < a->n; i++)
-        a->at[i].verdict = rejected[i] ? gopt_verdict_of(&a->at[i].speedup, isfinite(a->floor) ? a->floor : 0)
-                                       : GOPT_VERDICT_TIE;
+        a->at[i].verdict =
+            rejected[i] ? gopt_verdict_of(&a->at[i].speedup, isfinite(a->floor) ? a->floor : 0) : GOPT_VERDICT_TIE;
 }
 
 /* ---- the front ---- */
@@ -170,14 +170,20 @@ static bool allowed(const gopt_goal *g, const gopt_assessed *x)
 static double score(const gopt_goal *g, const gopt_assessed *x)
 {
     switch (g->objective) {
-    case GOPT_OBJECTIVE_p99: return isfinite(x->latency.p99) ? x->latency.p99 : x->run_ns;
-    case GOPT_OBJECTIVE_memory: return x->peak;
-    case GOPT_OBJECTIVE_compile: return x->compile_ns;
-    case GOPT_OBJECTIVE_utility: return -x->utility;
-    case GOPT_OBJECTIVE_wall: return x->compile_ns * (1 - g->hit_rate) + g->requests * x->run_ns;
+    case GOPT_OBJECTIVE_p99:
+        return isfinite(x->latency.p99) ? x->latency.p99 : x->run_ns;
+    case GOPT_OBJECTIVE_memory:
+        return x->peak;
+    case GOPT_OBJECTIVE_compile:
+        return x->compile_ns;
+    case GOPT_OBJECTIVE_utility:
+        return -x->utility;
+    case GOPT_OBJECTIVE_wall:
+        return x->compile_ns * (1 - g->hit_rate) + g->requests * x->run_ns;
     case GOPT_OBJECTIVE_latency:
     case GOPT_OBJECTIVE_throughput:
-    case GOPT_OBJECTIVE_COUNT: break;
+    case GOPT_OBJECTIVE_COUNT:
+        break;
     }
     return x->run_ns;
 }
@@ -188,7 +194,8 @@ static bool is_eligible(const gopt_assessment *a, const gopt_assessed *x)
     return allowed(&a->goal, x) && (!a->had_final || x->in_final || x->trial == a->baseline);
 }
 
-static int rank(const gopt_assessment *a, int *trial, int max, bool (*eligible)(const gopt_assessment *, const gopt_assessed *))
+static int rank(const gopt_assessment *a, int *trial, int max,
+                bool (*eligible)(const gopt_assessment *, const gopt_assessed *))
 {
     int n = 0;
     double value[16];
@@ -265,8 +272,10 @@ static void choose_eligible(gopt_assessment *a)
         a->reason = gopt_arena_printf(&a->arena, "best by %s; the default is dominated", objective);
     } else {
         a->chosen = standard->trial;
-        a->reason = gopt_arena_printf(&a->arena, "trial %d is not better than the default beyond the noise: a tie keeps the "
-                                                 "default", best->trial);
+        a->reason = gopt_arena_printf(&a->arena,
+                                      "trial %d is not better than the default beyond the noise: a tie keeps the "
+                                      "default",
+                                      best->trial);
     }
 }
 
@@ -298,7 +307,8 @@ static double wall_at(const gopt_assessment *a, const gopt_assessed *x, double r
 /* Where y overtakes x as alpha, or as the number of requests, grows; INFINITY: nowhere after `from`. */
 static double alpha_crossing(const gopt_assessment *a, const gopt_assessed *x, const gopt_assessed *y, double from)
 {
-    double cx = x->compile_ns * (1 - a->goal.hit_rate) / x->run_ns, cy = y->compile_ns * (1 - a->goal.hit_rate) / y->run_ns;
+    double cx = x->compile_ns * (1 - a->goal.hit_rate) / x->run_ns,
+           cy = y->compile_ns * (1 - a->goal.hit_rate) / y->run_ns;
     double slope = x->speedup.value * cy - y->speedup.value * cx, at = (y->speedup.value - x->speedup.value) / slope;
     return slope < 0 && at > from ? at : INFINITY;
 }

@@ -5,8 +5,8 @@
 #include "effects.h"
 #include "goal.h"
 
-/* One trial that was timed often enough. Latencies are those of the machine at its median speed during the job: a trial's
- * samples are scaled so that its median is the baseline's over the paired speedup. */
+/* One trial that was timed often enough. Latencies are those of the machine at its median speed during the job: a
+ * trial's samples are scaled so that its median is the baseline's over the paired speedup. */
 typedef struct gopt_assessed {
     int trial;
     gopt_latency latency; /* ns */
@@ -30,7 +30,7 @@ typedef struct gopt_assessment {
     gopt_arena arena;
     const gopt_study *study;
     gopt_goal goal;
-    double floor; /* noise; NAN unknown */
+    double floor;      /* noise; NAN unknown */
     gopt_assessed *at; /* timed trials in order of id */
     int n;
     bool had_final;

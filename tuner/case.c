@@ -214,6 +214,8 @@ static bool is_unusable(const gopt_case *c, const record *shared, gopt_status s)
     switch (s) {
     case GOPT_EUNSUP:
     case GOPT_EUSAGE: /* a size was given that the model does not have */
+    case GOPT_ENODEV: /* no fault of the engine either */
+    case GOPT_EIO:
         return true;
     case GOPT_EINPUT:
         return shared->stage <= STAGE_REFERENCE || c->data || c->deployed;
@@ -269,6 +271,8 @@ void gopt_case_run(gopt_case_result *out, const gopt_case *c, gopt_err *e)
     if (s && first)
         s = gopt_fail(e, first, "%.400s; sizes were made up, choose with --shape", first_error.msg);
     *out = shared->result;
+    if (s == GOPT_EIO && shared->stage <= STAGE_REFERENCE)
+        s = GOPT_EINPUT; /* a file of the data set */
     out->status = s;
     out->unusable = is_unusable(c, shared, s);
     out->random = s == GOPT_EDIFF && any_node(c->graph, GOPT_TRAIT_RANDOM);

@@ -59,8 +59,8 @@ static void set_model(gopt_findings *f, const cJSON *o)
                                     .native = whole(o, "native"),
                                     .reference = whole(o, "reference")};
     if (list)
-        cJSON_ArrayForEach(one, operators) list[f->model.n_operators++] = (gopt_finding_operator){
-            .name = gopt_arena_str(&f->arena, one->string), .count = (int64_t)one->valuedouble};
+        cJSON_ArrayForEach(one, operators) list[f->model.n_operators++] =
+            (gopt_finding_operator){.name = gopt_arena_str(&f->arena, one->string), .count = (int64_t)one->valuedouble};
 }
 
 static void set_machine(gopt_findings *f, const cJSON *o)
@@ -73,12 +73,13 @@ static void set_machine(gopt_findings *f, const cJSON *o)
 
 static void set_settings(gopt_findings *f, const gopt_goal *g, const cJSON *o)
 {
-    f->settings = (gopt_finding_settings){.objective = gopt_objective_name(g->objective),
-                                          .alpha = g->alpha,
-                                          .requests = g->requests,
-                                          .max_memory = g->max_memory > 0 ? (int64_t)g->max_memory : GOPT_UNKNOWN,
-                                          .max_compile = g->max_compile_ns > 0 ? (int64_t)g->max_compile_ns : GOPT_UNKNOWN,
-                                          .max_latency = g->max_latency_ns > 0 ? (int64_t)g->max_latency_ns : GOPT_UNKNOWN};
+    f->settings =
+        (gopt_finding_settings){.objective = gopt_objective_name(g->objective),
+                                .alpha = g->alpha,
+                                .requests = g->requests,
+                                .max_memory = g->max_memory > 0 ? (int64_t)g->max_memory : GOPT_UNKNOWN,
+                                .max_compile = g->max_compile_ns > 0 ? (int64_t)g->max_compile_ns : GOPT_UNKNOWN,
+                                .max_latency = g->max_latency_ns > 0 ? (int64_t)g->max_latency_ns : GOPT_UNKNOWN};
     f->settings.more = facts(f, o, &f->settings.n_more);
 }
 
@@ -159,9 +160,10 @@ static void set_commands(gopt_findings *f, const cJSON *root, const char *shapes
         return;
     for (char *one = strtok_r(rest, ",", &save); one; one = strtok_r(NULL, ",", &save))
         gopt_text_add(&shape, " --shape %s", one);
-    list[0] = (gopt_finding_command){
-        "tune again", gopt_arena_printf(&f->arena, "gopt-tune --budget %gs --seed %lld%s %s", f->budget_s,
-                                        (long long)f->seed, gopt_text_str(&shape), text(f, part(root, "model"), "path"))};
+    list[0] =
+        (gopt_finding_command){"tune again", gopt_arena_printf(&f->arena, "gopt-tune --budget %gs --seed %lld%s %s",
+                                                               f->budget_s, (long long)f->seed, gopt_text_str(&shape),
+                                                               text(f, part(root, "model"), "path"))};
     list[1] = (gopt_finding_command){"time the chosen configuration", "gopt bench manifest.yaml"};
     list[2] = (gopt_finding_command){"check its results", "gopt verify manifest.yaml"};
     list[3] = (gopt_finding_command){"decide again without measuring", "gopt report . --alpha A --requests N"};

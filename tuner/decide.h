@@ -1,5 +1,5 @@
-/* decide.h: from a study to findings: what the reports say and the manifest fixes. Everything comes from the study, so that
- * deciding again measures nothing. */
+/* decide.h: from a study to findings: what the reports say and the manifest fixes. Everything comes from the study, so
+ * that deciding again measures nothing. */
 #ifndef GOPT_DECIDE_H
 #define GOPT_DECIDE_H
 

@@ -99,15 +99,16 @@ static gopt_status set_single(gopt_findings *f, gopt_finding_cluster *c, const g
         if (!x || t->pass_a < 0)
             continue;
         gopt_finding_single *one = &list[c->n_single];
-        *one = (gopt_finding_single){.pass = gopt_passes[t->pass_a]->name,
-                                     .trial = stand_in->id,
-                                     .speedup = gopt_decide_ratio(&x->speedup, gopt_verdict_of(&x->speedup, floor_of(a))),
-                                     .memory_saving = x->saving,
-                                     .compile = (int64_t)x->compile_ns,
-                                     .share = NAN,
-                                     .operator_speedup = NAN,
-                                     .amdahl_predicted = NAN,
-                                     .amdahl_ceiling = NAN};
+        *one =
+            (gopt_finding_single){.pass = gopt_passes[t->pass_a]->name,
+                                  .trial = stand_in->id,
+                                  .speedup = gopt_decide_ratio(&x->speedup, gopt_verdict_of(&x->speedup, floor_of(a))),
+                                  .memory_saving = x->saving,
+                                  .compile = (int64_t)x->compile_ns,
+                                  .share = NAN,
+                                  .operator_speedup = NAN,
+                                  .amdahl_predicted = NAN,
+                                  .amdahl_ceiling = NAN};
         if (stand_in == t)
             set_amdahl(one, a, t);
         ratio[c->n_single++] = &one->speedup;
@@ -159,7 +160,8 @@ static double half_width(const gopt_estimate *r)
 static gopt_finding_ratio eta_of(const gopt_assessed *ab, const gopt_assessed *x, const gopt_assessed *y, double floor)
 {
     double value = ab->speedup.value / (x->speedup.value * y->speedup.value);
-    double wide = sqrt(pow(half_width(&ab->speedup), 2) + pow(half_width(&x->speedup), 2) + pow(half_width(&y->speedup), 2));
+    double wide =
+        sqrt(pow(half_width(&ab->speedup), 2) + pow(half_width(&x->speedup), 2) + pow(half_width(&y->speedup), 2));
     gopt_estimate r = {.value = value, .lo = value * exp(-wide), .hi = value * exp(wide)};
     return gopt_decide_ratio(&r, gopt_verdict_of(&r, floor));
 }

@@ -75,11 +75,8 @@ static gopt_status set_compile(gopt_findings *f, gopt_finding_trial *t, const go
         if (i != GOPT_STAGE_passes)
             stages[n++] = (gopt_finding_stage){.name = gopt_stage_names[i], .ns = r->stage_ns[i]};
     stages[n - 1].ns += r->stage_ns[GOPT_STAGE_passes] - GOPT_MIN(of_passes, r->stage_ns[GOPT_STAGE_passes]);
-    t->compile = (gopt_finding_compile){.total = r->compile_ns,
-                                        .peak_memory = r->compile_peak,
-                                        .cached = r->cached,
-                                        .stages = stages,
-                                        .n_stages = n};
+    t->compile = (gopt_finding_compile){
+        .total = r->compile_ns, .peak_memory = r->compile_peak, .cached = r->cached, .stages = stages, .n_stages = n};
     return GOPT_OK;
 }
 
@@ -156,9 +153,8 @@ static gopt_status set_anytime(gopt_findings *f, gopt_finding_cluster *c, const 
         if (!(a->at[i].run_ns < best))
             continue;
         best = a->at[i].run_ns;
-        moments[c->n_anytime++] = (gopt_finding_moment){.elapsed_s = a->study->trials[a->at[i].trial].elapsed_s,
-                                                        .trial = a->at[i].trial,
-                                                        .median = whole(best)};
+        moments[c->n_anytime++] = (gopt_finding_moment){
+            .elapsed_s = a->study->trials[a->at[i].trial].elapsed_s, .trial = a->at[i].trial, .median = whole(best)};
     }
     c->anytime = moments;
     return GOPT_OK;
@@ -180,8 +176,8 @@ static gopt_finding_regime *regimes(gopt_findings *f, const gopt_regime *at, int
 {
     gopt_finding_regime *out = GOPT_NEW(&f->arena, gopt_finding_regime, n);
     for (int i = 0; out && i < n; i++)
-        out[i] = (gopt_finding_regime){
-            .from = at[i].from, .to = isfinite(at[i].to) ? at[i].to : NAN, .trial = at[i].trial};
+        out[i] =
+            (gopt_finding_regime){.from = at[i].from, .to = isfinite(at[i].to) ? at[i].to : NAN, .trial = at[i].trial};
     return out;
 }
 

@@ -167,7 +167,8 @@ static double strength(const gopt_study *s, const gopt_trial *standard, int pass
     if (single)
         most = fabs(log(gopt_effects_speedup(s, single->id).value));
     if (without && whole)
-        most = fmax(most, fabs(log(gopt_effects_speedup(s, whole->id).value / gopt_effects_speedup(s, without->id).value)));
+        most = fmax(most,
+                    fabs(log(gopt_effects_speedup(s, whole->id).value / gopt_effects_speedup(s, without->id).value)));
     return isfinite(most) ? most : 0;
 }
 

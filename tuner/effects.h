@@ -21,7 +21,8 @@ gopt_estimate gopt_effects_ratio(const gopt_study *s, int a, int b);
 /* |median ln A/A| or the half-width of its interval, whichever is larger; NAN without pairs. */
 double gopt_effects_noise_floor(const gopt_study *s);
 
-/* Passes that did something in this trial: rewrote nodes or left a decision. Indices ascending; returns their number. */
+/* Passes that did something in this trial: rewrote nodes or left a decision. Indices ascending; returns their number.
+ */
 int gopt_effects_active(const gopt_trial *t, int *pass);
 /* Of those, the ones with the largest single or leave-one-out effect, largest first. */
 int gopt_effects_strongest(const gopt_study *s, const gopt_trial *standard, int *pass, int max);

@@ -24,6 +24,7 @@ gopt_status gopt_objective_parse(gopt_objective *out, const char *name, gopt_err
             return GOPT_OK;
         }
     const char *near = gopt_text_nearest(name, names, GOPT_OBJECTIVE_COUNT);
-    return gopt_fail(e, GOPT_EUSAGE, "unknown objective '%s'%s%s%s; one of latency, p99, throughput, memory, compile, utility, wall",
+    return gopt_fail(e, GOPT_EUSAGE,
+                     "unknown objective '%s'%s%s%s; one of latency, p99, throughput, memory, compile, utility, wall",
                      name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }

@@ -8,7 +8,8 @@ typedef enum gopt_progress_mode { GOPT_PROGRESS_AUTO, GOPT_PROGRESS_PLAIN, GOPT_
 
 typedef struct gopt_progress gopt_progress;
 
-/* AUTO: one line that is rewritten on a terminal, plain lines elsewhere. NULL when out of memory, which is fine to pass on. */
+/* AUTO: one line that is rewritten on a terminal, plain lines elsewhere. NULL when out of memory, which is fine to pass
+ * on. */
 gopt_progress *gopt_progress_new(gopt_progress_mode mode, double budget_s);
 void gopt_progress_free(gopt_progress *p);
 /* A new stage: "baseline", "passes alone", ... */

@@ -50,7 +50,8 @@ static bool propose_effects(const gopt_job *j, const gopt_trial *standard, gopt_
         only(&out->config, &standard->config, active[i], -1);
         if (untried(j, out))
             return true;
-        *out = (gopt_proposal){.config = standard->config, .role = GOPT_ROLE_LEAVE_ONE_OUT, .pass_a = active[i], .pass_b = -1};
+        *out = (gopt_proposal){
+            .config = standard->config, .role = GOPT_ROLE_LEAVE_ONE_OUT, .pass_a = active[i], .pass_b = -1};
         switch_pass(&out->config, active[i], false);
         if (untried(j, out))
             return true;

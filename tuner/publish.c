@@ -118,7 +118,8 @@ void gopt_publish_summary(const gopt_findings *f, const char *dir, gopt_text *ou
         gopt_text_add(out, "%s: trial %d, %.2fx the baseline [%.2f, %.2f]: %s instead of %s, peak memory %s; %s\n",
                       k->chosen_trial == k->default_trial ? "default kept" : "chosen", t->id, t->speedup.value,
                       t->speedup.lo, t->speedup.hi, gopt_text_ns(a, known(t->latency.median)),
-                      gopt_text_ns(b, known(base->latency.median)), gopt_text_bytes(c, known(t->memory.peak)), k->reason);
+                      gopt_text_ns(b, known(base->latency.median)), gopt_text_bytes(c, known(t->memory.peak)),
+                      k->reason);
     }
     gopt_text_add(out, "%s/report.html  report.txt  manifest.yaml  findings.json  study.db\n", dir);
 }

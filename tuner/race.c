@@ -36,7 +36,8 @@ static gopt_status lose(gopt_job *j, gopt_contender *c, const char *json, gopt_e
     return gopt_study_set_status(j->study, c->trial, r.status, r.why ? r.why : "failed while it was timed", e);
 }
 
-static gopt_status take_sample(gopt_job *j, gopt_contender *c, gopt_sample_stage stage, int round, double *ns, gopt_err *e)
+static gopt_status take_sample(gopt_job *j, gopt_contender *c, gopt_sample_stage stage, int round, double *ns,
+                               gopt_err *e)
 {
     char request[96];
     const char *reply;

@@ -11,7 +11,8 @@
 static void print_passes(void)
 {
     for (int i = 0; gopt_passes[i]; i++)
-        printf("%-18s %s%s\n", gopt_passes[i]->name, gopt_passes[i]->doc, gopt_passes[i]->decides ? " (a decision)" : "");
+        printf("%-18s %s%s\n", gopt_passes[i]->name, gopt_passes[i]->doc,
+               gopt_passes[i]->decides ? " (a decision)" : "");
 }
 
 static void print_kernels(void)

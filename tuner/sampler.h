@@ -1,4 +1,5 @@
-/* sampler.h: what to try next. A sampler is one file under samplers/ that ends in its descriptor; samplers.def lists them. */
+/* sampler.h: what to try next. A sampler is one file under samplers/ that ends in its descriptor; samplers.def lists
+ * them. */
 #ifndef GOPT_SAMPLER_H
 #define GOPT_SAMPLER_H
 
@@ -29,7 +30,7 @@ typedef struct gopt_sampler {
     bool (*next)(const gopt_space *s, const gopt_observation *seen, int n, gopt_random *r, gopt_config *out);
 } gopt_sampler;
 
-extern const gopt_sampler *const gopt_samplers[]; /* NULL at the end */
+extern const gopt_sampler *const gopt_samplers[];        /* NULL at the end */
 const gopt_sampler *gopt_sampler_find(const char *name); /* NULL when unknown; "auto" is none */
 /* For samplers: was the configuration observed? */
 bool gopt_space_seen(const gopt_config *c, const gopt_observation *seen, int n);

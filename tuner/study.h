@@ -16,13 +16,13 @@ typedef enum gopt_trial_status { GOPT_TRIAL_STATUSES(GOPT_X_TRIAL) GOPT_TRIAL_ST
 const char *gopt_trial_status_name(gopt_trial_status s);
 
 typedef enum gopt_trial_role { /* why a trial was made */
-    GOPT_ROLE_BASELINE,
-    GOPT_ROLE_DEFAULT,
-    GOPT_ROLE_SINGLE,        /* baseline + pass a */
-    GOPT_ROLE_LEAVE_ONE_OUT, /* default - pass a */
-    GOPT_ROLE_PAIR,          /* baseline + passes a and b */
-    GOPT_ROLE_SEARCH,        /* proposed by a sampler */
-    GOPT_ROLE_COUNT
+                               GOPT_ROLE_BASELINE,
+                               GOPT_ROLE_DEFAULT,
+                               GOPT_ROLE_SINGLE,        /* baseline + pass a */
+                               GOPT_ROLE_LEAVE_ONE_OUT, /* default - pass a */
+                               GOPT_ROLE_PAIR,          /* baseline + passes a and b */
+                               GOPT_ROLE_SEARCH,        /* proposed by a sampler */
+                               GOPT_ROLE_COUNT
 } gopt_trial_role;
 const char *gopt_trial_role_name(gopt_trial_role r);
 
@@ -55,7 +55,8 @@ typedef struct gopt_reply {
     double predicted_s; /* sum of the kernels' cost models */
     gopt_trial_pass *passes;
     int n_passes;
-    unsigned char **touched; /* by entry of passes: by origin id, 1 when the pass touched that node; NULL unless asked for */
+    unsigned char *
+        *touched; /* by entry of passes: by origin id, 1 when the pass touched that node; NULL unless asked for */
     int n_origins;
 } gopt_reply;
 
@@ -67,7 +68,7 @@ typedef struct gopt_trial {
     gopt_reply reply;
     gopt_trial_step *steps; /* of a traced run; NULL when it was not traced */
     int n_steps;
-    double traced_ns; /* total of the traced run */
+    double traced_ns;   /* total of the traced run */
     const char *bundle; /* file name below OUT/bundles, NULL */
     double elapsed_s;   /* when its reply came, since the job's first start */
     int last_sample;    /* index of its newest sample, -1: none; the others by gopt_sample.before */
@@ -77,10 +78,10 @@ typedef enum gopt_sample_stage { GOPT_SAMPLE_RACE, GOPT_SAMPLE_FINAL } gopt_samp
 typedef struct gopt_sample {
     int trial, round; /* round: unique in the study */
     gopt_sample_stage stage;
-    double ns;        /* one inference */
-    int repeats;      /* inferences that were timed together */
-    bool flagged;     /* the machine was disturbed in this round */
-    int before;       /* index of the trial's sample before this one, -1: none */
+    double ns;    /* one inference */
+    int repeats;  /* inferences that were timed together */
+    bool flagged; /* the machine was disturbed in this round */
+    int before;   /* index of the trial's sample before this one, -1: none */
 } gopt_sample;
 
 typedef struct gopt_study {
@@ -111,7 +112,8 @@ void gopt_study_close(gopt_study *s); /* NULL is fine */
 /* A value by key (settings of the job, for reports); NULL when absent. The text lies in the arena. */
 const char *gopt_study_get(gopt_study *s, const char *key);
 gopt_status gopt_study_set(gopt_study *s, const char *key, const char *value, gopt_err *e);
-/* Stores a finished trial (reply given as the worker's JSON line, parsed into trial->reply) and appends it; ids count up. */
+/* Stores a finished trial (reply given as the worker's JSON line, parsed into trial->reply) and appends it; ids count
+ * up. */
 gopt_status gopt_study_add_trial(gopt_study *s, gopt_trial *t, const char *reply_json, gopt_err *e);
 gopt_status gopt_study_set_trace(gopt_study *s, int trial, const char *trace_json, gopt_err *e);
 gopt_status gopt_study_set_bundle(gopt_study *s, int trial, const char *file, gopt_err *e);
@@ -124,7 +126,8 @@ gopt_status gopt_study_end_run(gopt_study *s, double elapsed_s, const char *stop
 /* reply.c: JSON of the worker protocol, both ways. */
 gopt_status gopt_reply_parse(gopt_reply *out, const char *json, gopt_arena *a, gopt_err *e);
 gopt_status gopt_trace_parse(gopt_trial *t, const char *json, gopt_arena *a, gopt_err *e);
-/* {"pass.fuse_chain": true, ...}: every setting that differs from the baseline and all switches. Caller frees with free(). */
+/* {"pass.fuse_chain": true, ...}: every setting that differs from the baseline and all switches. Caller frees with
+ * free(). */
 char *gopt_config_json(const gopt_config *c);
 gopt_status gopt_config_from_json(gopt_config *out, const char *json, gopt_err *e);
 

@@ -1,4 +1,5 @@
-/* trial.c: one configuration in a worker of its own: compiled, loaded, verified, stored; warmed up when it is to be timed. */
+/* trial.c: one configuration in a worker of its own: compiled, loaded, verified, stored; warmed up when it is to be
+ * timed. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 static const double WARM_SHARE = 0.01;
 static const int64_t GRACE_NS = GOPT_NS_PER_S;
 
-/* A candidate may take what is left of the search; before the first results and in the final, what is left of the job. */
+/* A candidate may take what is left of the search; before the first results and in the final, what is left of the job.
+ */
 static int64_t trial_deadline(const gopt_job *j)
 {
     int64_t now = gopt_now();

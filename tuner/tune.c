@@ -1,9 +1,11 @@
-/* tune.c: the course of a job. Baseline and default first, a valid manifest as soon as they are timed, then what propose.c
- * says in small batches, then the final: the leaders rebuilt through the deployment path and timed on fresh samples. */
+/* tune.c: the course of a job. Baseline and default first, a valid manifest as soon as they are timed, then what
+ * propose.c says in small batches, then the final: the leaders rebuilt through the deployment path and timed on fresh
+ * samples. */
 #include "tune.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -13,15 +15,16 @@
 volatile sig_atomic_t gopt_job_interrupted;
 
 enum {
-    ROUNDS_LEAST = 9,   /* a 95 % interval on a median needs 9 */
+    ROUNDS_LEAST = 9, /* a 95 % interval on a median needs 9 */
     ROUNDS_MOST = 31,
-    BATCH = 4,          /* trials that share the baseline's samples */
-    BATCH_TRIED = 8,    /* tried for one batch: those that fail or repeat a plan are not timed */
-    BANS_MAX = 3,       /* passes that may turn out wrong */
-    FINALISTS = 3       /* leader, runner-up, default */
+    BATCH = 4,       /* trials that share the baseline's samples */
+    BATCH_TRIED = 8, /* tried for one batch: those that fail or repeat a plan are not timed */
+    BANS_MAX = 3,    /* passes that may turn out wrong */
+    FINALISTS = 4    /* leaders and the default */
 };
 static const double RACE_SHARE = 0.02; /* of the budget, for the rounds of one batch */
 static const double FINAL_SHARE = 0.12, FINAL_LEAST_S = 1.5;
+static const char RENDER_KEY[] = "render_s"; /* in the study: what writing results took */
 
 static void on_interrupt(int signal_number)
 {
@@ -150,9 +153,37 @@ static int rounds_for(const gopt_job *j, const gopt_contender *at, int n)
     return (int)GOPT_MAX(ROUNDS_LEAST, GOPT_MIN(affordable, (double)ROUNDS_MOST));
 }
 
+/* A continued job goes straight on where it was; what writing results takes is known from before. */
+static bool has_first_results(gopt_job *j)
+{
+    const gopt_trial *standard = gopt_effects_default(j->study);
+    const char *render = gopt_study_get(j->study, RENDER_KEY);
+    if (!render || !standard || !standard->steps || !j->study->trials[j->baseline.trial].steps ||
+        gopt_effects_speedup(j->study, standard->id).n < ROUNDS_LEAST)
+        return false;
+    j->render_s = strtod(render, NULL);
+    set_times(j);
+    return true;
+}
+
+static gopt_status first_publication(gopt_job *j, gopt_err *e)
+{
+    char text[32];
+    int64_t begin = gopt_now();
+    GOPT_TRY(gopt_job_publish(j, false, e));
+    gopt_progress_note(j->progress, "a first manifest is there after %.1f s", gopt_job_elapsed(j));
+    GOPT_TRY(gopt_job_publish(j, true, e));
+    j->render_s = 1.2 * (double)(gopt_now() - begin) / 1e9 + 0.2;
+    set_times(j);
+    snprintf(text, sizeof text, "%.3f", j->render_s);
+    return gopt_study_set(j->study, RENDER_KEY, text, e);
+}
+
 static gopt_status first_results(gopt_job *j, gopt_err *e)
 {
     gopt_contender standard = {.trial = -1};
+    if (has_first_results(j))
+        return GOPT_OK;
     gopt_status s = begin_default(j, &standard, e);
     if (!s)
         s = gopt_job_race(j, &standard, 1, GOPT_SAMPLE_RACE, rounds_for(j, &standard, 1), j->end, e);
@@ -168,13 +199,7 @@ static gopt_status first_results(gopt_job *j, gopt_err *e)
     if (s)
         return s;
     report_progress(j);
-    int64_t begin = gopt_now();
-    GOPT_TRY(gopt_job_publish(j, false, e));
-    gopt_progress_note(j->progress, "a first manifest is there after %.1f s", gopt_job_elapsed(j));
-    GOPT_TRY(gopt_job_publish(j, true, e));
-    j->render_s = 1.2 * (double)(gopt_now() - begin) / 1e9 + 0.2;
-    set_times(j);
-    return GOPT_OK;
+    return first_publication(j, e);
 }
 
 /* ---- the loop ---- */
@@ -289,11 +314,15 @@ static gopt_status run(gopt_job *j, gopt_err *e)
     GOPT_TRY(gopt_job_publish(j, true, e));
     GOPT_TRY(gopt_study_end_run(j->study, gopt_job_elapsed(j), j->stopped, e));
     if (interrupted)
-        return gopt_fail(e, s, "interrupted after %.1f s; results so far are in %s", gopt_job_elapsed(j), j->options->out);
+        return gopt_fail(e, s, "interrupted after %.1f s; results so far are in %s", gopt_job_elapsed(j),
+                         j->options->out);
     if (!j->timed)
-        return gopt_fail(e, GOPT_ELIMIT, "%s: a budget of %g s is too short to time baseline and default 9 times; the same "
-                                         "command goes on from here", j->options->model, j->options->budget_s);
-    return j->regressed ? gopt_fail(e, GOPT_EDIFF, "a regression against %s: see report.txt", j->options->against) : GOPT_OK;
+        return gopt_fail(e, GOPT_ELIMIT,
+                         "%s: a budget of %g s is too short to time baseline and default 9 times; the same "
+                         "command goes on from here",
+                         j->options->model, j->options->budget_s);
+    return j->regressed ? gopt_fail(e, GOPT_EDIFF, "a regression against %s: see report.txt", j->options->against)
+                        : GOPT_OK;
 }
 
 gopt_status gopt_tune(const gopt_tune_options *o, gopt_text *summary, gopt_err *e)

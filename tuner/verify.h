@@ -4,9 +4,9 @@
 
 #include "tensor.h"
 
-/* |got - want| <= abs + rel * |want|. A negative field means the default of the dtype, where abs scales with the largest
- * |want|: float32 1e-4 max|want| + 1e-3 |want|; float16 and narrower 1e-2 of both; float64 1e-6; 8-bit integers one
- * quantization step; other integers, bools and strings exact. NaN equals NaN, infinities equal themselves. */
+/* |got - want| <= abs + rel * |want|. A negative field means the default of the dtype, where abs scales with the
+ * largest |want|: float32 1e-4 max|want| + 1e-3 |want|; float16 and narrower 1e-2 of both; float64 1e-6; 8-bit integers
+ * one quantization step; other integers, bools and strings exact. NaN equals NaN, infinities equal themselves. */
 typedef struct gopt_tolerance {
     double rel, abs;
     double slack; /* added to what is allowed: how far the model itself magnifies rounding (0: not at all) */

@@ -30,8 +30,8 @@ static void limit_memory(size_t bytes)
         setrlimit(RLIMIT_AS, &most);
 }
 
-/* Ends with its parent; leaves Ctrl-C to it, and none of the parent's handlers is its own; leads a group so that compilers it
- * started can be found. */
+/* Ends with its parent; leaves Ctrl-C to it, and none of the parent's handlers is its own; leads a group so that
+ * compilers it started can be found. */
 static void child(const gopt_bench *b, pid_t parent, int in, int out)
 {
     for (int s = 1; s < NSIG; s++)

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -16,11 +17,22 @@ static void on_interrupt(int number)
     interrupted = 1;
 }
 
+static bool can_write(const char *dir)
+{
+    return !gopt_dir_make(dir, NULL) && !access(dir, W_OK | X_OK);
+}
+
 void gopt_workplace_open(gopt_workplace *w)
 {
     struct sigaction once = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-    gopt_cache_dir(w->cache, sizeof w->cache);
-    snprintf(w->scratch, sizeof w->scratch, "%s/scratch/%ld", w->cache, (long)getpid());
+    const char *temporary = getenv("TMPDIR");
+    gopt_cache_dir(w->cache_dir, sizeof w->cache_dir);
+    w->cache = can_write(w->cache_dir) ? w->cache_dir : NULL;
+    if (w->cache)
+        snprintf(w->scratch, sizeof w->scratch, "%s/scratch/%ld", w->cache, (long)getpid());
+    else
+        snprintf(w->scratch, sizeof w->scratch, "%s/gopt-%ld", temporary && *temporary ? temporary : P_tmpdir,
+                 (long)getpid());
     sigaction(SIGINT, &once, NULL);
 }
 

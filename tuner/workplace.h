@@ -8,10 +8,11 @@
 #include "base/err.h"
 
 typedef struct gopt_workplace {
-    char cache[512], scratch[600];
+    const char *cache; /* NULL where no cache can be written: then nothing is kept */
+    char cache_dir[512], scratch[600];
 } gopt_workplace;
 
-void gopt_workplace_open(gopt_workplace *w); /* makes nothing; catches SIGINT, a second one ends the process */
+void gopt_workplace_open(gopt_workplace *w); /* catches SIGINT, a second one ends the process */
 void gopt_workplace_close(gopt_workplace *w);
 bool gopt_workplace_interrupted(void);
 /* GOPT_EINTR when it was interrupted. */

@@ -8,8 +8,8 @@
 #include "base/hash.h"
 
 typedef struct gopt_cache_entry {
-    gopt_hash unit;  /* where the function lies */
-    int64_t ns;      /* its share of what compiling the unit took */
+    gopt_hash unit; /* where the function lies */
+    int64_t ns;     /* its share of what compiling the unit took */
     int64_t peak_bytes;
 } gopt_cache_entry;
 

@@ -1,5 +1,5 @@
-/* cc.c: C text to shared objects by the system's compiler, in a folder of its own so that nothing is left behind even when
- * the compiler is killed. */
+/* cc.c: C text to shared objects by the system's compiler, in a folder of its own so that nothing is left behind even
+ * when the compiler is killed. */
 #include "build/cc.h"
 
 #include <pthread.h>
@@ -65,10 +65,25 @@ static gopt_status compile(gopt_cc_job *j, const char *dir, int index, int64_t l
     snprintf(temporary, sizeof temporary, "TMPDIR=%s", dir);
     snprintf(level, sizeof level, "-O%d", j->level);
     GOPT_TRY(gopt_file_write_text(source, j->source, e));
-    const char *const argv[] = {"env",          temporary,         gopt_cc_find()->path, level,     "-std=gnu17",
-                                "-march=native", "-ffp-contract=fast", "-fno-math-errno",   "-fno-trapping-math",
-                                "-fPIC",        "-fno-builtin",    "-fno-stack-protector", "-w",   "-shared",
-                                "-nostdlib",    "-o",              object,               source,    NULL};
+    const char *const argv[] = {"env",
+                                temporary,
+                                gopt_cc_find()->path,
+                                level,
+                                "-std=gnu17",
+                                "-march=native",
+                                "-ffp-contract=fast",
+                                "-fno-math-errno",
+                                "-fno-trapping-math",
+                                "-fPIC",
+                                "-fno-builtin",
+                                "-fno-stack-protector",
+                                "-w",
+                                "-shared",
+                                "-nostdlib",
+                                "-o",
+                                object,
+                                source,
+                                NULL};
     gopt_process_result r = {0};
     gopt_status s = gopt_process_run(&r, argv, limit, e);
     j->ns = r.wall_ns;
@@ -76,7 +91,8 @@ static gopt_status compile(gopt_cc_job *j, const char *dir, int index, int64_t l
     if (!s && r.timed_out)
         s = gopt_fail(e, GOPT_ELIMIT, "%s: over the time limit", gopt_cc_find()->path);
     else if (!s && r.exit_code)
-        s = gopt_fail(e, GOPT_EBUG, "%s failed on generated code: %.200s", gopt_cc_find()->path, gopt_text_str(&r.output));
+        s = gopt_fail(e, GOPT_EBUG, "%s failed on generated code: %.200s", gopt_cc_find()->path,
+                      gopt_text_str(&r.output));
     gopt_text_fini(&r.output);
     GOPT_TRY(s);
     gopt_mapping m;

@@ -18,14 +18,14 @@ typedef struct gopt_cc_job {
     int level;          /* -O level */
     void *elf;          /* result: gopt_malloc'ed, caller frees with gopt_free; NULL on failure */
     size_t bytes;
-    int64_t ns;         /* wall clock */
+    int64_t ns; /* wall clock */
     int64_t peak_bytes;
     gopt_status status;
     gopt_err error;
 } gopt_cc_job;
 
-/* Compiles all jobs, up to `parallel` at once, in a private folder below dir (removed again). Each job has its own status; the
- * result is the first that failed. */
+/* Compiles all jobs, up to `parallel` at once, in a private folder below dir (removed again). Each job has its own
+ * status; the result is the first that failed. */
 gopt_status gopt_cc_run(gopt_cc_job *jobs, int n, int parallel, const char *dir, int64_t limit_ns, gopt_err *e);
 
 #endif

@@ -133,7 +133,7 @@ static gopt_graph *import(session *v, const char *path, const char *name)
     gopt_graph *g = NULL;
     gopt_status s = gopt_model_import(&g, path, NULL, &e);
     if (s)
-        tell_unusable(v, name, s, &e);
+        tell_unusable(v, name, s == GOPT_EIO ? GOPT_EINPUT : s, &e);
     return g;
 }
 
@@ -195,7 +195,7 @@ static void verify_manifest(session *v, const char *path)
     char model[PATH_MAX];
     gopt_status s = gopt_manifest_read(&m, path, &e);
     if (s) {
-        tell_unusable(v, path, s, &e);
+        tell_unusable(v, path, s == GOPT_EIO ? GOPT_EINPUT : s, &e);
         return;
     }
     gopt_manifest_path(model, sizeof model, path, m->model_path ? m->model_path : "");
@@ -259,7 +259,6 @@ static gopt_status conclude(session *v, gopt_err *e)
         return v->failed ? GOPT_EDIFF : GOPT_OK;
     case GOPT_ENOMEM:
     case GOPT_ELIMIT:
-    case GOPT_EIO:
         return gopt_fail(e, GOPT_EINPUT, "%s", v->first.msg); /* of the model: it is what cannot be used */
     default:
         return gopt_fail(e, v->unusable, "%s", v->first.msg);

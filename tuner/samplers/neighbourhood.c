@@ -1,5 +1,5 @@
-/* neighbourhood.c: local search: one change to the best so far, now and then two or more, so that it can leave a place that no
- * single change improves. */
+/* neighbourhood.c: local search: one change to the best so far, now and then two or more, so that it can leave a place
+ * that no single change improves. */
 #include "sampler.h"
 
 enum { DRAWS_MAX = 1000 };

@@ -1,0 +1,38 @@
+# The compile cache: empty, filled, asked, emptied.
+$ gopt sample-model s.onnx
+s.onnx: ... nodes
+$ gopt cache ls
+.../cache/gopt: 0 units, 0 functions, 0 B, 0 ns of compiling
+$ gopt cache why s.onnx
+  ...  code: ...: never compiled here
+...
+0 of ... generated functions are in the cache
+$ gopt compile s.onnx -o s.gopt | grep generated
+  steps       ...: ... native, ... generated, 0 reference
+$ gopt cache why s.onnx
+... of ... generated functions are in the cache
+$ gopt cache why s.onnx --set codegen.opt_level=1
+  ...  level: the compiler's optimization level: knob codegen.opt_level: now '-O1', stored '-O...'
+...
+0 of ... generated functions are in the cache
+$ rm $XDG_CACHE_HOME/gopt/code/*.fn; gopt cache why s.onnx
+  ...  entry: it was there and is damaged or was removed
+...
+0 of ... generated functions are in the cache
+$ gopt compile s.onnx -o s.gopt > /dev/null; gopt cache ls
+... functions, compiled in ..., unused for ...
+...
+.../cache/gopt: ... units, ... functions, ..., ... of compiling
+# Nothing is old enough; then everything goes, with what a killed process left.
+$ mkdir -p $XDG_CACHE_HOME/gopt/scratch/999999999/cc-x; gopt cache gc
+0 units removed, 0 B freed, ... left
+$ ls $XDG_CACHE_HOME/gopt/scratch
+$ gopt cache gc --max-size 0
+... units removed, ... freed, 0 B left
+$ ls $XDG_CACHE_HOME/gopt/code
+$ gopt cache ls --json
+{
+	"dir":	"...",
+	"bytes":	0,
+	"units":	[]
+}

@@ -1,0 +1,67 @@
+# Commands that take time, for as short a time as they allow.
+$ gopt sample-model s.onnx
+s.onnx: ... nodes
+$ gopt bench s.onnx --preset reduce-overhead --seconds 0.05
+s.onnx
+  latency     median ... [...], mean ..., p90 ..., p95 ..., p99 ...
+              ... samples of ..., worth ... independent ones
+  throughput  ... inferences per second of one session
+  memory      peak ...: weights ..., activations ..., workspace ..., runtime ...
+  inputs      made up from the model
+...
+$ gopt compile s.onnx -o s.gopt --preset reduce-overhead > /dev/null
+$ gopt bench s.gopt --seconds 0.05 --json
+{
+	"path":	"s.gopt",
+	"shape":	"",
+	"latency":	{
+		"median":	...,
+...
+		"samples":	...
+	},
+...
+	"inputs_from":	"types and shapes",
+	"rounds":	...,
+	"busy_share":	...
+}
+$ gopt bench s.gopt --against s.onnx --pipeline none --seconds 0.2 | grep -v busy
+s.gopt
+...
+against s.onnx
+...
+speedup ... [...] over ... paired rounds: ... (noise floor ... %)
+$ gopt trace s.onnx --pipeline fold_const,fuse_chain,drop_dead --seconds 0.01
+after pass              nodes  steps ...
+as imported ...
+fold_const ...
+fuse_chain ...
+drop_dead ...
+$ gopt trace s.onnx --pipeline none --seconds 0.01 --json
+{
+	"shape":	"",
+	"steps":	[{
+			"pass":	null,
+...
+			"measured":	true
+		}]
+}
+# Tensors from files: a numpy array of zeros.
+$ { printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 64, 128), }"; head -c 32768 /dev/zero; } > x.npy
+$ gopt run s.gopt --input x=x.npy --output out
+out/output_0.pb y float32[1,64,128]
+$ gopt run s.onnx --pipeline none --input x.npy --output out --format npy
+out/output_0.npy y float32[1,64,128]
+# What was written is what was computed: as a data set it verifies.
+$ mkdir -p case/test_data_set_0 && cp s.onnx case/model.onnx && cp out/output_0.pb case/test_data_set_0/ && gopt run s.gopt --input x=x.npy --output again && cmp again/output_0.pb out/output_0.pb
+again/output_0.pb y float32[1,64,128]
+$ gopt verify case
+FAIL case/test_data_set_0: input x: no input_K.pb has this name or position
+0 passed, 1 failed, 0 skipped
+! gopt: case/test_data_set_0: input x: no input_K.pb has this name or position
+= 3
+$ gopt run s.gopt --input y=x.npy --output out
+! gopt: --input: unknown input 'y'; did you mean 'x'?
+= 2
+$ gopt run s.gopt --input x=x.npy --input x=x.npy --output out
+! gopt: --input: input x is given twice
+= 2

@@ -1,0 +1,67 @@
+# Mistakes in the call: one line, exit code 2.
+$ gopt
+! gopt: a command is missing; see gopt --help
+= 2
+$ gopt inspekt x
+! gopt: unknown command 'inspekt'; did you mean 'inspect'?
+= 2
+$ gopt inspect
+! gopt: inspect: MODEL|MANIFEST|BUNDLE|STUDY is missing; see --help
+= 2
+$ gopt bench a --secnds 3
+! gopt: --secnds: unknown option; did you mean --seconds?
+= 2
+$ gopt verify a --tolerance x
+! gopt: --tolerance: 'x': REL[,ABS] expected, such as 1e-3,1e-5
+= 2
+$ gopt verify a --pipeline default --preset debug
+! gopt: --pipeline and --preset: only one of them can say which passes run
+= 2
+$ gopt verify a --pipeline fold_konst
+! gopt: --pipeline: unknown pass 'fold_konst'; did you mean 'fold_const'?
+= 2
+$ gopt verify a --preset debgu
+! gopt: --preset: ...'debgu'...
+= 2
+$ gopt compile a --set engine.threads=0 -o b
+! gopt: a: No such file or directory
+= 3
+$ gopt compile a
+! gopt: compile: -o BUNDLE is missing
+= 2
+$ gopt run a
+! gopt: run: --output DIR is missing
+= 2
+$ gopt cache
+! gopt: cache: ls|gc|why MODEL is missing; see --help
+= 2
+$ gopt cache lss
+! gopt: unknown action 'lss'; did you mean 'ls'?
+= 2
+$ gopt cache why
+! gopt: cache why: MODEL is missing
+= 2
+$ gopt --help
+usage: gopt COMMAND [options] ...
+...
+  inspect       ...
+...
+$ gopt help bench
+usage: gopt bench [options] MANIFEST|BUNDLE|MODEL
+...
+Examples:
+...
+$ gopt --version
+gopt ...
+# Every command explains itself.
+$ for c in inspect compile trace run bench verify report check cache sample-model; do gopt $c --help | head -1; done
+usage: gopt inspect [options] MODEL|MANIFEST|BUNDLE|STUDY
+usage: gopt compile [options] MODEL
+usage: gopt trace [options] MODEL
+usage: gopt run [options] MANIFEST|BUNDLE|MODEL
+usage: gopt bench [options] MANIFEST|BUNDLE|MODEL
+usage: gopt verify [options] MODEL|CASE_DIR|MANIFEST|BUNDLE ...
+usage: gopt report [options] OUT
+usage: gopt check [options] MANIFEST
+usage: gopt cache [options] ls|gc|why MODEL
+usage: gopt sample-model [options] FILE

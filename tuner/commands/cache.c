@@ -1,0 +1,295 @@
+/* cache.c: gopt cache: what is in the compile cache, why something was not, what can go. */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "build/cache_key.h"
+#include "compile.h"
+#include "import.h"
+#include "json.h"
+#include "pick.h"
+#include "shape.h"
+#include "store.h"
+#include "subject.h"
+#include "workplace.h"
+
+typedef struct options {
+    gopt_pick pick;
+    gopt_shapes shapes;
+    double older_s, max_bytes;
+    bool json;
+} options;
+
+static void init(void *o)
+{
+    ((options *)o)->older_s = 30 * 86400.0;
+    ((options *)o)->max_bytes = INFINITY;
+}
+
+/* ---- ls ---- */
+
+static gopt_status list_json(const gopt_store *s, const char *dir, gopt_err *e)
+{
+    cJSON *root = cJSON_CreateObject();
+    gopt_json_text(root, "dir", dir);
+    gopt_json_number(root, "bytes", s->bytes);
+    cJSON *list = cJSON_AddArrayToObject(root, "units");
+    for (int i = s->n - 1; i >= 0; i--) {
+        cJSON *o = cJSON_CreateObject();
+        gopt_json_text(o, "unit", s->units[i].name);
+        gopt_json_number(o, "bytes", s->units[i].bytes);
+        gopt_json_number(o, "functions", s->units[i].functions);
+        gopt_json_number(o, "compile_ns", s->units[i].compile_ns);
+        gopt_json_number(o, "unused_s", s->units[i].age_s);
+        cJSON_AddItemToArray(list, o);
+    }
+    return gopt_json_print(root, e);
+}
+
+static gopt_status list(const options *o, const char *dir, gopt_err *e)
+{
+    gopt_store s;
+    char a[32], b[32], c[32];
+    double ns = 0;
+    int functions = 0;
+    gopt_status status = gopt_store_read(&s, dir, e);
+    if (!status && o->json)
+        status = list_json(&s, dir, e);
+    for (int i = s.n - 1; !status && !o->json && i >= 0; i--) { /* what was used last comes first */
+        const gopt_store_unit *u = &s.units[i];
+        printf("%s  %9s  %4d functions, compiled in %8s, unused for %s\n", u->name, gopt_text_bytes(a, u->bytes),
+               u->functions, gopt_text_ns(b, u->compile_ns), gopt_text_ns(c, 1e9 * GOPT_MAX(u->age_s, 0)));
+        ns += u->compile_ns;
+        functions += u->functions;
+    }
+    if (!status && !o->json)
+        printf("%s: %d units, %d functions, %s, %s of compiling\n", dir, s.n, functions, gopt_text_bytes(a, s.bytes),
+               gopt_text_ns(b, ns));
+    gopt_store_fini(&s);
+    return status;
+}
+
+/* ---- why ---- */
+
+/* A function that was not found, and the stored key that is most like it. */
+typedef struct miss {
+    gopt_cache_key key, near;
+    int differs; /* fields; GOPT_CACHE_FIELD_COUNT + 1: nothing is stored */
+} miss;
+
+typedef struct inquiry {
+    gopt_arena arena;
+    miss *misses;
+    size_t n, cap;
+    int functions;
+} inquiry;
+
+static gopt_status note(void *ctx, const gopt_cache_key *key, bool found, gopt_err *e)
+{
+    inquiry *q = ctx;
+    if (!key)
+        return gopt_fail(e, GOPT_EINTR, "all were looked up");
+    q->functions++;
+    if (found)
+        return GOPT_OK;
+    miss *grown = gopt_arena_grow(&q->arena, q->misses, q->n, &q->cap, q->n + 1, sizeof *grown);
+    if (!grown)
+        return gopt_oom(e);
+    q->misses = grown;
+    q->misses[q->n++] = (miss){.key = *key, .differs = GOPT_CACHE_FIELD_COUNT + 1};
+    return GOPT_OK;
+}
+
+/* Equal code counts most: the other fields then say what is different. */
+static void compare(void *ctx, const gopt_cache_key *stored)
+{
+    inquiry *q = ctx;
+    for (size_t i = 0; i < q->n; i++) {
+        int differs = 0;
+        for (int f = 0; f < GOPT_CACHE_FIELD_COUNT; f++)
+            differs += strcmp(stored->field[f], q->misses[i].key.field[f]) != 0;
+        bool same_code = !strcmp(stored->field[GOPT_CACHE_FIELD_code], q->misses[i].key.field[GOPT_CACHE_FIELD_code]);
+        differs = same_code ? differs : GOPT_CACHE_FIELD_COUNT;
+        if (differs < q->misses[i].differs) {
+            q->misses[i].near = *stored;
+            q->misses[i].differs = differs;
+        }
+    }
+}
+
+static void search(inquiry *q, const gopt_store *s)
+{
+    char path[PATH_MAX];
+    for (int i = 0; i < s->n; i++) {
+        snprintf(path, sizeof path, "%s/%s.keys", s->dir, s->units[i].name);
+        gopt_cache_keys_read(path, compare, q);
+    }
+}
+
+/* Compiles up to the moment when the cache has been asked. */
+static gopt_status ask(inquiry *q, const char *path, const options *o, const gopt_workplace *place, gopt_err *e)
+{
+    gopt_config config;
+    gopt_graph *g;
+    gopt_plan *plan = NULL;
+    gopt_compile_log log;
+    gopt_err ended = {0};
+    GOPT_TRY(gopt_pick_config(&config, &o->pick, e));
+    GOPT_TRY(gopt_model_import(&g, path, NULL, e));
+    gopt_status s = gopt_shape_bind(g, &o->shapes, gopt_lengths[0], NULL, NULL, e);
+    if (s) {
+        gopt_graph_free(g);
+        return gopt_within(e, s, "%s", path);
+    }
+    gopt_compile_options c = {
+        .cache_dir = place->cache, .scratch_dir = place->scratch, .lookup = note, .lookup_ctx = q};
+    gopt_target_host(&c.target, (int)gopt_config_threads(&config));
+    s = gopt_compile(&plan, g, &config, &c, &log, &ended);
+    gopt_plan_free(plan);
+    gopt_compile_log_fini(&log);
+    return s && s != GOPT_EINTR ? gopt_fail(e, s, "%s: %s", path, ended.msg) : GOPT_OK;
+}
+
+static const char *reason(const miss *m, int *field)
+{
+    *field = -1;
+    for (int f = GOPT_CACHE_FIELD_COUNT - 1; f >= 0; f--)
+        if (m->differs > GOPT_CACHE_FIELD_COUNT || strcmp(m->near.field[f], m->key.field[f]) != 0)
+            *field = f;
+    if (m->differs == 0)
+        return "entry";
+    return m->differs >= GOPT_CACHE_FIELD_COUNT ? gopt_cache_field_names[GOPT_CACHE_FIELD_code]
+                                                : gopt_cache_field_names[*field];
+}
+
+static void text_miss(const miss *m)
+{
+    int field;
+    const char *name = reason(m, &field);
+    if (m->differs == 0)
+        printf("  %.8s  entry: it was there and is damaged or was removed\n", m->key.field[GOPT_CACHE_FIELD_code]);
+    else if (m->differs >= GOPT_CACHE_FIELD_COUNT)
+        printf("  %.8s  code: %s: never compiled here\n", m->key.field[GOPT_CACHE_FIELD_code],
+               gopt_cache_field_docs[GOPT_CACHE_FIELD_code]);
+    else
+        printf("  %.8s  %s: %s: now '%s', stored '%s'\n", m->key.field[GOPT_CACHE_FIELD_code], name,
+               gopt_cache_field_docs[field], m->key.field[field], m->near.field[field]);
+}
+
+static gopt_status why_json(const inquiry *q, gopt_err *e)
+{
+    cJSON *root = cJSON_CreateObject();
+    gopt_json_number(root, "functions", q->functions);
+    gopt_json_number(root, "found", q->functions - (double)q->n);
+    cJSON *misses = cJSON_AddArrayToObject(root, "misses");
+    for (size_t i = 0; i < q->n; i++) {
+        const miss *m = &q->misses[i];
+        int field;
+        cJSON *o = cJSON_CreateObject();
+        gopt_json_text(o, "code", m->key.field[GOPT_CACHE_FIELD_code]);
+        gopt_json_text(o, "differs", reason(m, &field));
+        bool both = m->differs > 0 && m->differs < GOPT_CACHE_FIELD_COUNT;
+        gopt_json_text(o, "now", both ? m->key.field[field] : NULL);
+        gopt_json_text(o, "stored", both ? m->near.field[field] : NULL);
+        cJSON_AddItemToArray(misses, o);
+    }
+    return gopt_json_print(root, e);
+}
+
+static gopt_status why(const options *o, const char *given, const gopt_workplace *place, gopt_err *e)
+{
+    char path[PATH_MAX];
+    inquiry q = {0};
+    gopt_store s = {0};
+    GOPT_TRY(gopt_subject_model(path, sizeof path, given, e));
+    gopt_status status = ask(&q, path, o, place, e);
+    if (!status && !(status = gopt_store_read(&s, place->cache_dir, e))) {
+        search(&q, &s);
+        if (o->json)
+            status = why_json(&q, e);
+        for (size_t i = 0; !o->json && i < q.n; i++)
+            text_miss(&q.misses[i]);
+        if (!o->json)
+            printf("%d of %d generated functions are in the cache\n", q.functions - (int)q.n, q.functions);
+    }
+    gopt_store_fini(&s);
+    gopt_arena_fini(&q.arena);
+    return status;
+}
+
+/* ---- gc ---- */
+
+static gopt_status collect(const options *o, const char *dir, gopt_err *e)
+{
+    gopt_store s;
+    double freed = 0;
+    int removed = 0;
+    char a[32], b[32];
+    gopt_status status = gopt_store_read(&s, dir, e);
+    if (!status)
+        status = gopt_store_collect(&s, dir, o->older_s, o->max_bytes, &freed, &removed, e);
+    if (!status && o->json) {
+        cJSON *root = cJSON_CreateObject();
+        gopt_json_number(root, "removed", removed);
+        gopt_json_number(root, "freed_bytes", freed);
+        gopt_json_number(root, "left_bytes", s.bytes);
+        status = gopt_json_print(root, e);
+    } else if (!status) {
+        printf("%d units removed, %s freed, %s left\n", removed, gopt_text_bytes(a, freed),
+               gopt_text_bytes(b, s.bytes));
+    }
+    gopt_store_fini(&s);
+    return status;
+}
+
+static gopt_status run(void *opts, const char *const *operand, int n, gopt_err *e)
+{
+    static const char *const known[] = {"ls", "why", "gc"};
+    const options *o = opts;
+    const char *what = operand[0];
+    bool is_why = !strcmp(what, "why");
+    gopt_workplace place;
+    if (is_why != (n > 1))
+        return is_why ? gopt_fail(e, GOPT_EUSAGE, "cache why: MODEL is missing")
+                      : gopt_fail(e, GOPT_EUSAGE, "cache %.40s: unexpected '%.80s'", what, operand[1]);
+    gopt_workplace_open(&place);
+    gopt_status s = is_why                ? why(o, operand[1], &place, e)
+                    : !strcmp(what, "ls") ? list(o, place.cache_dir, e)
+                    : !strcmp(what, "gc") ? collect(o, place.cache_dir, e)
+                                          : gopt_unknown(e, "action", what, known, GOPT_COUNT(known));
+    gopt_workplace_close(&place);
+    return s;
+}
+
+static const gopt_option rows[] = {
+    {"--older", 0, "DURATION", gopt_parse_duration, offsetof(options, older_s),
+     "gc: remove what was not used for so long (default 30d)"},
+    {"--max-size", 0, "SIZE", gopt_parse_bytes, offsetof(options, max_bytes),
+     "gc: and the oldest until so much is left"},
+    {"--shape", 0, "NAME=N,..", gopt_parse_shapes, offsetof(options, shapes), "why: sizes of symbolic dimensions"},
+    GOPT_PICK_PRESET(options, pick),
+    GOPT_PICK_PIPELINE(options, pick),
+    GOPT_PICK_SET(options, pick),
+    GOPT_PICK_THREADS(options, pick),
+    {"--json", 0, NULL, NULL, offsetof(options, json), "one JSON object"},
+    {0}};
+
+const gopt_command gopt_command_cache = {
+    .name = "cache",
+    .operands = "ls|gc|why MODEL",
+    .least = 1,
+    .most = 2,
+    .doc = "The compile cache: what is in it, what can go, why code for a model is not in it.",
+    .more = "The cache is in $GOPT_CACHE_DIR, else $XDG_CACHE_HOME/gopt, else ~/.cache/gopt. `why` looks up what "
+            "compiling\n"
+            "the model would and names, for each function that is missing, what differs from what is stored.\n\n"
+            "Examples:\n"
+            "  gopt cache ls\n"
+            "  gopt cache why net.onnx --shape batch=1\n"
+            "  gopt cache gc --older 7d --max-size 500M\n",
+    .options = rows,
+    .size = sizeof(options),
+    .init = init,
+    .run = run,
+};
