@@ -5,11 +5,13 @@
 #include "config.h"
 #include "plan.h"
 
+/* clang-format off */
 #define GOPT_STAGES(X)                                                                                                 \
     X(import)                                                                                                          \
     X(shape_inference)                                                                                                 \
     X(passes) X(kernel_selection) X(code_generation) X(code_compilation) X(weight_packing) X(memory_planning)          \
         X(serialization) X(cache_lookup)
+/* clang-format on */
 #define GOPT_X_STAGE(n) GOPT_STAGE_##n,
 typedef enum gopt_stage { GOPT_STAGES(GOPT_X_STAGE) GOPT_STAGE_COUNT } gopt_stage;
 #undef GOPT_X_STAGE

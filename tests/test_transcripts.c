@@ -1,4 +1,5 @@
-/* Transcripts: tests/cli/NAME.t are command lines with what they must print and how they must end, each file in an empty folder.
+/* Transcripts: tests/cli/NAME.t are command lines with what they must print and how they must end, each file in an
+ * empty folder.
  *
  *     # a comment
  *     $ gopt inspect absent.onnx        a command for sh; gopt and gopt-tune are those of $GOPT_BIN
@@ -122,8 +123,8 @@ static bool check(const char *file, const step *s, const char *dir)
     int code = run(dir, s->command);
     char *out_text = read_text(dir, "out"), *err_text = read_text(dir, "err");
     lines out = split(out_text), err = split(err_text);
-    bool right = code == s->code && match_lines(s->out, s->n_out, out.at, out.n) &&
-                 match_lines(s->err, s->n_err, err.at, err.n);
+    bool right =
+        code == s->code && match_lines(s->out, s->n_out, out.at, out.n) && match_lines(s->err, s->n_err, err.at, err.n);
     if (!right) {
         print_error("%s:%d: $ %s\n--- it must print\n", file, s->line, s->command);
         for (int i = 0; i < s->n_out; i++)

@@ -7,12 +7,14 @@
 #include "base/hash.h"
 #include "base/text.h"
 
+/* clang-format off */
 #define GOPT_CACHE_FIELDS(X)                                                                                           \
     X(code, "the function's text: operators, shapes, kernel, knobs")                                                   \
     X(headers, "what generated code begins with: another gopt")                                                        \
     X(level, "the compiler's optimization level: knob codegen.opt_level")                                                  \
     X(compiler, "the C compiler")                                                                                      \
     X(processor, "the processor and its instruction set")
+/* clang-format on */
 #define GOPT_X_FIELD(name, doc) GOPT_CACHE_FIELD_##name,
 typedef enum gopt_cache_field { GOPT_CACHE_FIELDS(GOPT_X_FIELD) GOPT_CACHE_FIELD_COUNT } gopt_cache_field;
 #undef GOPT_X_FIELD
