@@ -105,8 +105,9 @@ static void a_reader_draws_them_again(void **state)
     gopt_gallery g = drawn(f, *state);
     gopt_process_result r;
     gopt_err e = {0};
-    const char *argv[] = {"sh", "-c",   "cd \"$1\" && rm ./*.svg && for s in ./*.gp; do gnuplot $s || exit; done",
-                          "sh", *state, NULL};
+    const char *argv[] = {
+        "sh", "-c",   "export LC_ALL=C.UTF-8; cd \"$1\" && rm ./*.svg && for s in ./*.gp; do gnuplot $s || exit; done",
+        "sh", *state, NULL};
     assert_ok(gopt_process_run(&r, argv, INT64_C(20000000000), &e), &e);
     if (r.exit_code != 0 || r.output.n > 0)
         fail_msg("gnuplot: %s", gopt_text_str(&r.output));
