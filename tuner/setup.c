@@ -181,11 +181,18 @@ static gopt_status probe_out(gopt_job *j, gopt_err *e)
     return gopt_lock_take(&j->lock, j->options->out, e);
 }
 
+/* A cache that cannot be written is done without. */
 static void locate(gopt_job *j)
 {
+    const char *tmp = getenv("TMPDIR");
     gopt_cache_dir(j->cache_dir, sizeof j->cache_dir);
-    snprintf(j->scratch_dir, sizeof j->scratch_dir, "%s/scratch/%ld", j->cache_dir, (long)getpid());
-    j->bench.cache_dir = j->cache_dir;
+    bool usable = !gopt_dir_make(j->cache_dir, NULL) && !access(j->cache_dir, W_OK | X_OK);
+    snprintf(j->scratch_dir, sizeof j->scratch_dir, "%s/%s/%ld",
+             usable        ? j->cache_dir
+             : tmp && *tmp ? tmp
+                           : P_tmpdir,
+             usable ? "scratch" : "gopt-scratch", (long)getpid());
+    j->bench.cache_dir = usable ? j->cache_dir : NULL;
     j->bench.scratch_dir = j->scratch_dir;
 }
 
@@ -205,6 +212,8 @@ gopt_status gopt_job_setup(gopt_job *j, gopt_err *e)
     GOPT_TRY(probe_out(j, e));
     gopt_progress_stage(j->progress, "running the reference");
     gopt_status s = bind_and_evaluate(j, e);
+    if (s == GOPT_ELIMIT || s == GOPT_ENOMEM)
+        s = GOPT_EINPUT; /* of the model: it is what cannot be used, as gopt verify says too */
     if (s)
         return gopt_within(e, s, "%s", o->model);
     if (j->shape_note[0])
