@@ -92,21 +92,24 @@ static void what_the_file_declares_fills_gaps(void **state)
                          "output y\n");
 }
 
-/* A size that follows from what an operand holds is not the one declared: old files are full of that. */
+/* Sizes that follow from what an operand holds, or from more than one node, are often declared wrongly in old files. */
 static void wrong_sizes_do_no_harm(void **state)
 {
     test_onnx *m = *state;
     test_onnx_begin(m, 17);
     test_onnx_input(m, m->graph, "float32 x[2,3]");
     test_onnx_output(m, m->graph, "float32 y[2,3]");
+    test_onnx_output(m, m->graph, "float32 z[2,3]");
     test_onnx_initializer(m, m->graph, "int64 one[1] = 1");
     test_onnx_initializer(m, m->graph, "int64 two[1] = 2");
     test_onnx_node(m, m->graph, "n: y = Slice(x, one, two, one, one)");
+    test_onnx_node(m, m->graph, "r: z = Relu(y)");
     test_onnx_becomes(m, "input x float32[2,3]\n"
                          "const one int64[1] {1}\n"
                          "const two int64[1] {2}\n"
                          "n: y float32[2,1] = Slice(x, one, two, one, one)\n"
-                         "output y\n");
+                         "r: z float32[2,1] = Relu(y)\n"
+                         "output y\noutput z\n");
 }
 
 /* ---- names, order, scopes ---- */

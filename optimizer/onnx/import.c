@@ -84,12 +84,21 @@ static void restore_contents(const gopt_node *n, const gopt_fact *kept)
             n->in[k]->fact = kept[k];
 }
 
-/* The dimensions of v that follow from the types and shapes of its producer's operands alone. */
+/* Whether n reads nothing but inputs and initializers. */
+static bool reads_declared(const gopt_node *n)
+{
+    for (int k = 0; k < n->n_in; k++)
+        if (n->in[k] && n->in[k]->producer)
+            return false;
+    return n->n_bodies == 0;
+}
+
+/* The dimensions of v that follow from declared types and shapes alone. */
 static gopt_status proven_fact(const gopt_value *v, gopt_fact *out, gopt_err *e)
 {
     gopt_node *n = v->producer;
-    *out = v->fact;
-    if (!n || n->n_bodies)
+    *out = n ? (gopt_fact){.rank = -1} : v->fact;
+    if (!n || !reads_declared(n))
         return GOPT_OK;
     gopt_fact *kept = gopt_calloc((size_t)n->n_in, sizeof *kept), before = v->fact;
     if (!kept)
