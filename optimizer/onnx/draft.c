@@ -11,7 +11,7 @@ bool gopt_onnx_draft_has(const gopt_onnx_draft *d, int k)
 gopt_status gopt_onnx_draft_set(gopt_onnx_draft *d, int k, gopt_value *v, gopt_err *e)
 {
     int need = GOPT_MAX(d->n_in, k + 1);
-    gopt_value **in = gopt_arena_grow(&d->x->scratch, d->in, (size_t)d->n_in, &d->cap_in, (size_t)need, sizeof(*in));
+    gopt_value **in = gopt_arena_grow(&d->x->scratch, d->in, (size_t)d->n_in, &d->cap_in, (size_t)need, sizeof *in);
     if (!in)
         return gopt_oom(e);
     d->in = in;
@@ -177,7 +177,7 @@ gopt_status gopt_onnx_draft_finish(gopt_onnx_draft *d, gopt_err *e)
         d->n_in--;
     GOPT_TRY(check(d, op, e));
     gopt_node *n = new_node(d, d->name, op, d->attrs, d->in, d->n_in, 0);
-    gopt_value **out = gopt_arena_copy(&d->x->family->arena, d->out, (size_t)d->n_out, sizeof(*out));
+    gopt_value **out = gopt_arena_copy(&d->x->family->arena, d->out, (size_t)d->n_out, sizeof *out);
     if (!n || !out)
         return gopt_oom(e);
     n->out = out;

@@ -86,7 +86,7 @@ static gopt_status export_constant(exporter *x, const gopt_value *v, gopt_err *e
     if (!gopt_value_is_const(v) || x->stored[v->id])
         return GOPT_OK;
     p->initializer = gopt_arena_grow(&x->arena, p->initializer, p->n_initializer, &x->cap_initializers,
-                                     p->n_initializer + 1, sizeof(*p->initializer));
+                                     p->n_initializer + 1, sizeof *p->initializer);
     if (!p->initializer)
         return gopt_oom(e);
     x->stored[v->id] = 1;

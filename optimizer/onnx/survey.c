@@ -36,7 +36,7 @@ static gopt_status read_defaults(gopt_onnx_importer *x, gopt_onnx_function *f, g
         if (!m)
             return GOPT_OK;
         f->defaults = gopt_arena_grow(&x->scratch, f->defaults, (size_t)f->n_defaults, &cap, (size_t)f->n_defaults + 1,
-                                      sizeof(*f->defaults));
+                                      sizeof *f->defaults);
         if (!f->defaults)
             return gopt_oom(e);
         f->defaults[f->n_defaults++] = (Onnx__AttributeProto *)m;
