@@ -118,7 +118,7 @@ static void assert_nothing_failed(const gopt_study *s)
             fail_msg("trial %d %s: %s", i, gopt_trial_status_name(s->trials[i].reply.status), s->trials[i].reply.why);
 }
 
-enum { BUDGET_S = 5 };
+enum { BUDGET_S = 4 };
 
 static void assert_nothing_in_scratch(void)
 {
@@ -215,7 +215,7 @@ static void an_interruption_at_the_start_is_fine(void **state)
     gopt_job_interrupted = 0;
     assert_non_null(strstr(e.msg, "before anything was timed"));
     assert_false(gopt_file_exists(test_path(path, *state, "out/manifest.yaml")));
-    o.budget_s = BUDGET_S;
+    o.budget_s = 2.5;
     assert_ok(tune(&o, NULL, &e), &e);
     assert_results(*state);
 }
