@@ -168,18 +168,6 @@ static void an_interruption_ends_it(void **state)
     signal(SIGALRM, SIG_DFL);
 }
 
-static void an_interruption_ends_it(void **state)
-{
-    (void)state;
-    gopt_err e = {0};
-    gopt_isolated keep;
-    gopt_tensor out[1];
-    const volatile int interrupted = 1;
-    assert_int_equal(gopt_isolated_run(&keep, hang, NULL, out, 1, LONG_NS, 0, &interrupted, &e), GOPT_EINTR);
-    assert_non_null(strstr(e.msg, "interrupted"));
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-}
-
 static void memory_is_limited(void **state)
 {
     (void)state;
@@ -195,9 +183,11 @@ static void memory_is_limited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(several_outputs_come_back),      cmocka_unit_test(no_output_is_fine),
-        cmocka_unit_test(every_failure_is_an_error_here), cmocka_unit_test(an_interruption_ends_it),
-        cmocka_unit_test(an_interruption_ends_it),        cmocka_unit_test(memory_is_limited),
+        cmocka_unit_test(several_outputs_come_back),
+        cmocka_unit_test(no_output_is_fine),
+        cmocka_unit_test(every_failure_is_an_error_here),
+        cmocka_unit_test(an_interruption_ends_it),
+        cmocka_unit_test(memory_is_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
