@@ -88,7 +88,8 @@ static void restore(int fd, int kept, FILE *from, char *buf, size_t size)
 /* Calls the program, or a command that is one of its own, with the words of a line, separated by single blanks. */
 static outcome call_as(const gopt_command *alone, const char *line)
 {
-    char words[512], *argv[32] = {"prog"};
+    static char words[512]; /* the options keep parts of it */
+    char *argv[32] = {"prog"};
     int argc = 1;
     outcome o = {0};
     FILE *out = tmpfile(), *err = tmpfile();
