@@ -3,11 +3,13 @@
 #include "tune.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "again.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/process.h"
@@ -152,6 +154,45 @@ static void run_once(const char *dir, const gopt_tune_options *o, int run)
     gopt_study_close(s);
 }
 
+static char *read_file(const char *path)
+{
+    gopt_err e = {0};
+    gopt_mapping m;
+    assert_ok(gopt_file_map(&m, path, &e), &e);
+    char *text = malloc(m.bytes + 1);
+    assert_non_null(text);
+    memcpy(text, m.data, m.bytes);
+    text[m.bytes] = 0;
+    gopt_file_unmap(&m);
+    return text;
+}
+
+/* Nothing is measured, everything is written again, for another goal. */
+static void decide_again(const char *dir)
+{
+    char path[4096];
+    gopt_err e = {0};
+    gopt_text summary = {0};
+    const gopt_goal_change change = {.objective = GOPT_OBJECTIVE_memory,
+                                     .alpha = NAN,
+                                     .requests = 5,
+                                     .max_memory = NAN,
+                                     .max_compile_ns = NAN,
+                                     .max_latency_ns = NAN};
+    test_path(path, dir, "out/findings.json");
+    assert_int_equal(remove(path), 0);
+    assert_ok(gopt_decide_again(out_path, &change, &summary, &e), &e);
+    assert_non_null(strstr(gopt_text_str(&summary), "baseline"));
+    char *findings = read_file(path);
+    const char *objective = strstr(findings, "\"objective\"");
+    assert_true(objective && strstr(objective, "\"memory\"") - objective < 20);
+    free(findings);
+    gopt_text_fini(&summary);
+    assert_results(dir);
+    assert_int_equal(gopt_decide_again("no-such-folder", &change, &summary, &e), GOPT_EINPUT);
+    gopt_text_fini(&summary);
+}
+
 /* On a busy machine a run may be over before passes are tried alone; the next goes on from there. */
 static void a_job_keeps_its_budget_and_goes_on_later(void **state)
 {
@@ -169,6 +210,7 @@ static void a_job_keeps_its_budget_and_goes_on_later(void **state)
         gopt_study_close(s);
     }
     assert_true(single > 0);
+    decide_again(*state);
     o.seed++;
     assert_int_equal(tune(&o, NULL, &e), GOPT_EUSAGE);
     assert_non_null(strstr(e.msg, "--fresh"));
