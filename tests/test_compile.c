@@ -93,7 +93,7 @@ static int compile_without_compiler(void *ctx)
     if (gopt_graph_read(&g, test_model_chain, &e) || gopt_compile(&p, g, &c, &o, &log, &e))
         return 2;
     bool sound = log.no_compiler && log.kernels_generated == 0 && log.kernels_native > 0 && p->n_code == 0;
-    gopt_engine *engine;
+    gopt_engine *engine = NULL;
     gopt_tensor x = {.dtype = GOPT_DTYPE_F32, .rank = 2, .dim = {4, 32}, .data = (float[4 * 32]){0}};
     sound = sound && !gopt_engine_new(&engine, p, 1, &e) && !gopt_engine_bind(engine, 0, &x, &e) &&
             !gopt_engine_run(engine, 0, &e);
