@@ -124,7 +124,8 @@ static gopt_node *absorb_operand(gopt_node *n, int k, gopt_node *t, view v)
     gopt_value *in[3] = {n->in[0], n->in[1], n->n_in > 2 ? n->in[2] : NULL};
     bool alone = gopt_rewrite_sole_reader(t->out[0]) == n;
     in[k] = t->in[0];
-    gopt_node *by = gopt_node_replace(n, op_for(n), with_views(n->graph, n->attrs, left, right), in, n->n_in, &t, alone);
+    gopt_node *by =
+        gopt_node_replace(n, op_for(n), with_views(n->graph, n->attrs, left, right), in, n->n_in, &t, alone);
     gopt_rewrite_drop(t);
     return by;
 }
