@@ -37,6 +37,12 @@ typedef struct generation {
     size_t cap_code, cap_unit;
 } generation;
 
+/* A cache that cannot be written, as on a full disk, costs time later and is no reason to fail now. */
+static gopt_status unless_unwritable(gopt_status s)
+{
+    return s == GOPT_EIO ? GOPT_OK : s;
+}
+
 typedef gopt_status visit(generation *g, gopt_step *s, gopt_err *e);
 
 static gopt_status each_step(generation *g, gopt_plan *p, visit *f, gopt_err *e)
@@ -166,7 +172,9 @@ static gopt_status store(generation *g, function *f, const gopt_cc_job *job, int
     f->entry = (gopt_cache_entry){.unit = g->unit[code_index],
                                   .ns = (int64_t)((double)wall * (double)f->text.n / (double)total),
                                   .peak_bytes = job->peak_bytes};
-    return g->options->cache_dir ? gopt_cache_add(g->options->cache_dir, f->hash, &f->entry, e) : GOPT_OK;
+    if (!g->options->cache_dir)
+        return GOPT_OK;
+    return unless_unwritable(gopt_cache_add(g->options->cache_dir, f->hash, &f->entry, e));
 }
 
 static gopt_status store_keys(generation *g, int code_index, gopt_err *e)
@@ -177,7 +185,7 @@ static gopt_status store_keys(generation *g, int code_index, gopt_err *e)
             gopt_cache_key_print(&g->fn[k].key, &keys);
     gopt_status s = gopt_cache_keys_write(g->options->cache_dir, g->unit[code_index], &keys, e);
     gopt_text_fini(&keys);
-    return s;
+    return unless_unwritable(s);
 }
 
 static gopt_status keep(generation *g, gopt_cc_job *jobs, int n, int64_t wall, gopt_err *e)
@@ -188,7 +196,8 @@ static gopt_status keep(generation *g, gopt_cc_job *jobs, int n, int64_t wall, g
     for (int i = 0; i < n; i++) {
         gopt_hash unit = gopt_hash_bytes(jobs[i].elf, jobs[i].bytes);
         if (g->options->cache_dir)
-            GOPT_TRY(gopt_cache_add_unit(g->options->cache_dir, jobs[i].elf, jobs[i].bytes, &unit, e));
+            GOPT_TRY(
+                unless_unwritable(gopt_cache_add_unit(g->options->cache_dir, jobs[i].elf, jobs[i].bytes, &unit, e)));
         int index = add_code(g, unit, jobs[i].elf, jobs[i].bytes, e);
         jobs[i].elf = NULL;
         if (index < 0)

@@ -281,7 +281,7 @@ static void what_is_no_preset_is_said(void **state)
     assert_non_null(strstr(e.msg, "did you mean 'max-autotune'?"));
     assert_int_equal(gopt_config_preset(&c, "no-such-thing.yaml", &e), GOPT_EUSAGE);
     assert_non_null(strstr(e.msg, "--list presets"));
-    assert_int_equal(gopt_config_preset(&c, *state, &e), GOPT_EIO); /* a folder */
+    assert_int_equal(gopt_config_preset(&c, *state, &e), GOPT_EINPUT); /* a folder */
 }
 
 #define D(f) cmocka_unit_test_setup_teardown(f, test_dir_setup, test_dir_teardown)

@@ -222,7 +222,7 @@ static void without_either_the_chosen_ones_fault_is_told(void **state)
     refuses(test_path(path, p.dir, "nothing.yaml"), GOPT_EIO, "nothing.yaml: No such file");
     assert_ok(gopt_file_write_text(path, "hello", &e), &e);
     refuses(path, GOPT_EINPUT, "nothing.yaml: line 1: not a manifest");
-    refuses(p.dir, GOPT_EIO, "not a regular file");
+    refuses(p.dir, GOPT_EINPUT, "not a regular file");
     gopt_manifest empty = {.tool_version = "test"};
     assert_ok(gopt_manifest_write(&empty, path, &e), &e);
     refuses(path, GOPT_EINPUT, "it decides nothing");

@@ -2,6 +2,7 @@
 #ifndef GOPT_JOB_H
 #define GOPT_JOB_H
 
+#include <limits.h>
 #include <signal.h>
 
 #include "cli.h"
@@ -70,7 +71,7 @@ typedef struct gopt_job {
     int rounds_flagged, rounds;
     gopt_text shapes;     /* canonical text of the bound shape, "batch=1,seq=32" */
     char shape_note[128]; /* how it was chosen, empty when given */
-    char cache_dir[512], scratch_dir[600];
+    char cache_dir[PATH_MAX], scratch_dir[PATH_MAX];
     bool timed;          /* enough for a decision, at the last one */
     bool regressed;      /* against options->against, at the last decision */
     const char *stopped; /* budget, converged, exhausted, interrupted */

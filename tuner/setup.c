@@ -168,8 +168,7 @@ static gopt_status open_study(gopt_job *j, gopt_err *e)
                               .tool = gopt_version(),
                               .device = j->device.fingerprint,
                               .seed = j->options->seed};
-    gopt_status s = gopt_study_open(&j->study, path, &id, j->options->fresh, e);
-    return s ? gopt_within(e, s, "%s", j->options->out) : GOPT_OK;
+    return gopt_study_open(&j->study, path, &id, j->options->fresh, e);
 }
 
 /* Before anything is spent: can OUT be written at all, and by us alone? */

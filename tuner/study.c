@@ -26,8 +26,12 @@ static const char *const stages[] = {[GOPT_SAMPLE_RACE] = "race", [GOPT_SAMPLE_F
 static gopt_status fail_db(gopt_study *s, gopt_err *e)
 {
     int code = sqlite3_errcode(s->db);
-    gopt_status status = code == SQLITE_NOMEM ? GOPT_ENOMEM : GOPT_EIO;
-    return gopt_fail(e, status, "study.db: %s", sqlite3_errmsg(s->db));
+    gopt_status status = GOPT_EIO;
+    if (code == SQLITE_NOMEM)
+        status = GOPT_ENOMEM;
+    else if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
+        status = GOPT_EINPUT;
+    return gopt_fail(e, status, "%s: %s", s->path, sqlite3_errmsg(s->db));
 }
 
 static gopt_status execute(gopt_study *s, const char *sql, gopt_err *e)
@@ -125,20 +129,21 @@ static gopt_status read_trial(gopt_study *s, sqlite3_stmt *q, gopt_err *e)
 {
     gopt_trial t = {.id = sqlite3_column_int(q, 0), .role = role_of((const char *)sqlite3_column_text(q, 1))};
     if (t.id != s->n_trials)
-        return gopt_fail(e, GOPT_EINPUT, "study.db: trial %d is missing", s->n_trials);
+        return gopt_fail(e, GOPT_EINPUT, "%s: trial %d is missing", s->path, s->n_trials);
     t.pass_a = pass_of((const char *)sqlite3_column_text(q, 2));
     t.pass_b = pass_of((const char *)sqlite3_column_text(q, 3));
     gopt_status known = gopt_config_from_json(&t.config, (const char *)sqlite3_column_text(q, 4), e);
-    if (known)
-        return known == GOPT_EUSAGE ? GOPT_EINPUT : known; /* the study is at fault, not what was asked for */
-    GOPT_TRY(gopt_reply_parse(&t.reply, (const char *)sqlite3_column_text(q, 7), &s->arena, e));
+    if (!known)
+        known = gopt_reply_parse(&t.reply, (const char *)sqlite3_column_text(q, 7), &s->arena, e);
+    if (!known && sqlite3_column_type(q, 8) != SQLITE_NULL)
+        known = gopt_trace_parse(&t, (const char *)sqlite3_column_text(q, 8), &s->arena, e);
+    if (known) /* the study is at fault, not what was asked for */
+        return gopt_within(e, known == GOPT_EUSAGE ? GOPT_EINPUT : known, "%s: trial %d", s->path, t.id);
     const char *status = (const char *)sqlite3_column_text(q, 5);
     for (int i = 0; status && i < GOPT_TRIAL_STATUS_COUNT; i++)
         if (!strcmp(status, gopt_trial_status_name((gopt_trial_status)i)))
             t.reply.status = (gopt_trial_status)i;
     t.reply.why = column(q, 6, &s->arena);
-    if (sqlite3_column_type(q, 8) != SQLITE_NULL)
-        GOPT_TRY(gopt_trace_parse(&t, (const char *)sqlite3_column_text(q, 8), &s->arena, e));
     t.bundle = column(q, 9, &s->arena);
     t.elapsed_s = sqlite3_column_double(q, 10);
     return append_trial(s, &t, e);
@@ -153,7 +158,7 @@ static gopt_status read_sample(gopt_study *s, sqlite3_stmt *q, gopt_err *e)
     x.repeats = sqlite3_column_int(q, 4);
     x.flagged = sqlite3_column_int(q, 5) != 0;
     if (x.trial < 0 || x.trial >= s->n_trials || x.round < 0 || x.round > ROUNDS_MAX || !(x.ns > 0))
-        return gopt_fail(e, GOPT_EINPUT, "study.db: sample %d makes no sense", s->n_samples);
+        return gopt_fail(e, GOPT_EINPUT, "%s: sample %d makes no sense", s->path, s->n_samples);
     return append_sample(s, &x, e);
 }
 
@@ -210,8 +215,8 @@ static gopt_status check_identity(gopt_study *s, const gopt_study_identity *id, 
         if (!had)
             GOPT_TRY(gopt_study_set(s, rows[i].key, rows[i].value, e));
         else if (strcmp(had, rows[i].value) != 0)
-            return gopt_fail(e, GOPT_EUSAGE, "holds a study of %s; give another --out, or --fresh to start anew",
-                             rows[i].what);
+            return gopt_fail(e, GOPT_EUSAGE, "%s: holds a study of %s; give another --out, or --fresh to start anew",
+                             s->path, rows[i].what);
     }
     return GOPT_OK;
 }
@@ -238,10 +243,19 @@ static void remove_files(const char *path)
             unlink(name);
 }
 
+static gopt_study *new (const char *path)
+{
+    gopt_study *s = gopt_calloc(1, sizeof *s);
+    if (s && !(s->path = gopt_arena_str(&s->arena, path))) {
+        gopt_study_close(s);
+        s = NULL;
+    }
+    return s;
+}
+
 gopt_status gopt_study_open(gopt_study **out, const char *path, const gopt_study_identity *id, bool fresh, gopt_err *e)
 {
-    *out = NULL;
-    gopt_study *s = gopt_calloc(1, sizeof *s);
+    gopt_study *s = *out = new (path);
     if (!s)
         return gopt_oom(e);
     if (fresh)
@@ -249,10 +263,9 @@ gopt_status gopt_study_open(gopt_study **out, const char *path, const gopt_study
     gopt_status status = sqlite3_open(path, &s->db) == SQLITE_OK ? begin(s, id, e) : fail_db(s, e);
     if (status) {
         gopt_study_close(s);
-        return status;
+        *out = NULL;
     }
-    *out = s;
-    return GOPT_OK;
+    return status;
 }
 
 gopt_status gopt_study_read(gopt_study **out, const char *path, gopt_err *e)
@@ -260,17 +273,16 @@ gopt_status gopt_study_read(gopt_study **out, const char *path, gopt_err *e)
     *out = NULL;
     if (!gopt_file_exists(path))
         return gopt_fail(e, GOPT_EINPUT, "%s: no study there", path);
-    gopt_study *s = gopt_calloc(1, sizeof *s);
+    gopt_study *s = *out = new (path);
     if (!s)
         return gopt_oom(e);
     gopt_status status =
         sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK ? load(s, e) : fail_db(s, e);
     if (status) {
         gopt_study_close(s);
-        return gopt_within(e, status, "%s", path);
+        *out = NULL;
     }
-    *out = s;
-    return GOPT_OK;
+    return status;
 }
 
 void gopt_study_close(gopt_study *s)

@@ -87,6 +87,7 @@ typedef struct gopt_sample {
 typedef struct gopt_study {
     gopt_arena arena;
     struct sqlite3 *db;
+    const char *path; /* as given */
     gopt_trial *trials;
     int n_trials;
     size_t cap_trials;

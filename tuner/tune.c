@@ -314,7 +314,8 @@ static gopt_status run(gopt_job *j, gopt_err *e)
     GOPT_TRY(gopt_job_publish(j, true, e));
     GOPT_TRY(gopt_study_end_run(j->study, gopt_job_elapsed(j), j->stopped, e));
     if (interrupted)
-        return gopt_fail(e, s, "interrupted after %.1f s; results so far are in %s", gopt_job_elapsed(j),
+        return gopt_fail(e, s, "interrupted after %.1f s; %s %s", gopt_job_elapsed(j),
+                         j->timed ? "results so far are in" : "nothing was timed yet; the same command goes on in",
                          j->options->out);
     if (!j->timed)
         return gopt_fail(e, GOPT_ELIMIT,

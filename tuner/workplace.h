@@ -3,13 +3,14 @@
 #ifndef GOPT_WORKPLACE_H
 #define GOPT_WORKPLACE_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include "base/err.h"
 
 typedef struct gopt_workplace {
     const char *cache; /* NULL where no cache can be written: then nothing is kept */
-    char cache_dir[512], scratch[600];
+    char cache_dir[PATH_MAX], scratch[PATH_MAX];
 } gopt_workplace;
 
 void gopt_workplace_open(gopt_workplace *w); /* catches SIGINT, a second one ends the process */

@@ -24,7 +24,7 @@ static gopt_status map(gopt_mapping *out, int fd, const char *path, gopt_err *e)
     if (fstat(fd, &st))
         return failed(e, path);
     if (!S_ISREG(st.st_mode))
-        return gopt_fail(e, GOPT_EIO, "%s: not a regular file", path);
+        return gopt_fail(e, GOPT_EINPUT, "%s: not a regular file", path);
     if (st.st_size == 0) {
         *out = (gopt_mapping){.data = nothing, .bytes = 0};
         return GOPT_OK;

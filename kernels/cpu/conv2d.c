@@ -38,6 +38,26 @@ static bool bind(const gopt_group *g, gopt_conv2d *c, int n)
     return true;
 }
 
+static void swap(int64_t *a, int64_t *b)
+{
+    int64_t was = *a;
+    *a = *b;
+    *b = was;
+}
+
+/* A column, as exporters make of one dimension, lies in memory like a row; kernels are made for long rows. */
+static void lay_down(gopt_conv2d *c)
+{
+    if (c->iw != 1 || c->kw != 1 || c->ow != 1 || c->pad_w != 0)
+        return;
+    swap(&c->ih, &c->iw);
+    swap(&c->oh, &c->ow);
+    swap(&c->kh, &c->kw);
+    swap(&c->stride_h, &c->stride_w);
+    swap(&c->dilation_h, &c->dilation_w);
+    swap(&c->pad_h, &c->pad_w);
+}
+
 bool gopt_conv2d_plain(const gopt_group *g, gopt_conv2d *c)
 {
     const gopt_operand *x = &g->in[0], *f = &g->in[1];
@@ -48,7 +68,10 @@ bool gopt_conv2d_plain(const gopt_group *g, gopt_conv2d *c)
     c->batch = x->dim[0];
     c->channels = f->dim[1];
     c->filters = f->dim[0] / c->groups;
-    return c->channels * c->groups == x->dim[1] && bind(g, c, n);
+    if (c->channels * c->groups != x->dim[1] || !bind(g, c, n))
+        return false;
+    lay_down(c);
+    return true;
 }
 
 bool gopt_conv2d_of(const gopt_group *g, gopt_conv2d *c)

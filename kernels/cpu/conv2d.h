@@ -1,4 +1,5 @@
-/* conv2d.h: the geometry of float convolutions in one or two dimensions (one has height 1). */
+/* conv2d.h: the geometry of float convolutions in one or two dimensions (one has height 1, and so
+ * has an image of width 1: it is taken as a row). */
 #ifndef GOPT_CPU_CONV2D_H
 #define GOPT_CPU_CONV2D_H
 

@@ -315,7 +315,7 @@ static void run(const gopt_task *t)
 const gopt_kernel gopt_kernel_conv_f32 = {
     .name = "conv_f32",
     .doc = "convolution in one or two dimensions as a product of filters with taps where they lie",
-    .revision = 1,
+    .revision = 2,
     .knobs = knobs,
     .fits = fits,
     .cost = cost,

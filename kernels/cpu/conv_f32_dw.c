@@ -120,7 +120,7 @@ static void run(const gopt_task *t)
 const gopt_kernel gopt_kernel_conv_f32_dw = {
     .name = "conv_f32_dw",
     .doc = "convolution of each channel by itself, as sums of shifted rows",
-    .revision = 1,
+    .revision = 2,
     .fits = fits,
     .cost = cost,
     .work = work,

@@ -348,7 +348,7 @@ static gopt_status emit(const gopt_group *g, const int64_t *knob, const gopt_tar
 const gopt_kernel gopt_kernel_conv_f32_gen = {
     .name = "conv_f32_gen",
     .doc = "convolution, code made for the shape",
-    .revision = 1,
+    .revision = 2,
     .knobs = knobs,
     .generated = true,
     .fits = fits,

@@ -155,7 +155,7 @@ static void run(const gopt_task *t)
 const gopt_kernel gopt_kernel_conv_integer = {
     .name = "conv_integer",
     .doc = "convolution of 8-bit integers",
-    .revision = 1,
+    .revision = 2,
     .fits = fits,
     .cost = cost,
     .work = work,

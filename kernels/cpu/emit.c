@@ -7,6 +7,8 @@ extern const unsigned char gopt_text_vector[], gopt_text_vmath[];
 
 static const char types[] = "typedef signed char int8_t;\n"
                             "typedef unsigned char uint8_t;\n"
+                            "typedef short int16_t;\n"
+                            "typedef unsigned short uint16_t;\n"
                             "typedef int int32_t;\n"
                             "typedef unsigned uint32_t;\n"
                             "typedef __INT64_TYPE__ int64_t;\n"

@@ -9,6 +9,10 @@
  * as the compiler's target has them: GOPT_VW floats. */
 void gopt_emit_prelude(gopt_text *t);
 
+/* " + AT / 4 % 8 * 16": what leads from the start of w's operand k to its element for output element `at`, a C
+ * expression of the flat index. */
+void gopt_emit_walk_offset(const gopt_walk *w, int k, const char *at, gopt_text *t);
+
 /* An expression for generated code: a function of vectors, and where its operands come from. */
 typedef struct gopt_emit_expr {
     const gopt_expr *x;

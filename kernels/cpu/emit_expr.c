@@ -154,18 +154,23 @@ void gopt_emit_expr_pointers(const gopt_emit_expr *e, gopt_text *t)
                       e->walk.operand[k]);
 }
 
+void gopt_emit_walk_offset(const gopt_walk *w, int k, const char *at, gopt_text *t)
+{
+    int64_t step = 1;
+    for (int d = w->rank - 1; d >= 0; step *= w->dim[d], d--)
+        if (w->stride[k][d] && d > 0)
+            gopt_text_add(t, " + %s / %lld %% %lld * %lld", at, (long long)step, (long long)w->dim[d],
+                          (long long)w->stride[k][d]);
+        else if (w->stride[k][d])
+            gopt_text_add(t, " + %s / %lld * %lld", at, (long long)step, (long long)w->stride[k][d]);
+}
+
 void gopt_emit_expr_row(const gopt_emit_expr *e, const char *at, const char *indent, gopt_text *t)
 {
     const gopt_walk *w = &e->walk;
     for (int k = 0; k < w->n_in; k++) {
-        int64_t step = 1;
         gopt_text_add(t, "%sconst %s *q%d = p%d", indent, e->is_bool[k] ? "unsigned char" : "float", k, k);
-        for (int d = w->rank - 1; d >= 0; step *= w->dim[d], d--)
-            if (w->stride[k][d] && d > 0)
-                gopt_text_add(t, " + %s / %lld %% %lld * %lld", at, (long long)step, (long long)w->dim[d],
-                              (long long)w->stride[k][d]);
-            else if (w->stride[k][d])
-                gopt_text_add(t, " + %s / %lld * %lld", at, (long long)step, (long long)w->stride[k][d]);
+        gopt_emit_walk_offset(w, k, at, t);
         gopt_text_put(t, ";\n");
         if (w->stride[k][w->rank - 1] == 0)
             gopt_text_add(t, e->is_bool[k] ? "%svi s%d = vi_splat(*q%d ? -1 : 0);\n" : "%svf s%d = v_splat(*q%d);\n",

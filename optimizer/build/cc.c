@@ -2,6 +2,7 @@
  * when the compiler is killed. */
 #include "build/cc.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -59,7 +60,7 @@ typedef struct queue {
 /* The flags name no language extension beyond what generated code uses; -nostdlib keeps it free of libm and libc. */
 static gopt_status compile(gopt_cc_job *j, const char *dir, int index, int64_t limit, gopt_err *e)
 {
-    char source[512], object[512], temporary[512], level[8];
+    char source[PATH_MAX], object[PATH_MAX], temporary[PATH_MAX], level[8];
     snprintf(source, sizeof source, "%s/%d.c", dir, index);
     snprintf(object, sizeof object, "%s/%d.so", dir, index);
     snprintf(temporary, sizeof temporary, "TMPDIR=%s", dir);

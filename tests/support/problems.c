@@ -4,6 +4,10 @@
     {                                                                                                                  \
         "pointwise_f32", "gopt:Pointwise", NULL, in, NULL, post                                                        \
     }
+#define ANY(in, post)                                                                                                  \
+    {                                                                                                                  \
+        "pointwise_any", "gopt:Pointwise", NULL, in, NULL, post                                                        \
+    }
 #define MATMUL(in, extra, post)                                                                                        \
     {                                                                                                                  \
         "matmul_f32", "MatMul", NULL, in, extra, post                                                                  \
@@ -202,12 +206,28 @@ const problem_text problems[] = {
     MOVE("constant_of_shape_any", "ConstantOfShape", NULL, "i64[2]={3,70}", NULL),
     {"pointwise_any", "gopt:Pointwise", NULL, "i64[3,70] i64[70]", NULL, "add(in0:int64, mul(in1:int64, in0:int64))"},
     {"pointwise_any", "Where", NULL, "b[3,1] i64[70] i64[3,70]", NULL, NULL},
+    ANY("i32[3,70] i32[]", "cast(eq(in0:int32, in1:int32), float32)"),
+    ANY("i32[3,70] i32[3,1]", "sub(max(in0:int32, in1:int32), mul(abs(in0:int32), const(3)))"),
+    ANY("i8[9000] i8[9000]", "neg(add(mul(in0:int8, in1:int8), sign(in1:int8)))"),
+    ANY("u16[3,70] u16[70]", "sub(mul(in0:uint16, in1:uint16), min(in0:uint16, in1:uint16))"),
+    ANY("u8[2,3,40] u8[3,1]", "bitxor(bitand(in0:uint8, in1:uint8), bitor(in0:uint8, bitnot(in1:uint8)))"),
+    ANY("b[3,70] b[70]", "xor(or(in0:bool, not(in1:bool)), and(in0:bool, in1:bool))"),
+    ANY("f32[500]~-300:300", "cast(in0, int8)"),
+    ANY("f32[11]={0,-0.9,1.9,255,256,-1,3e9,1e19,-1e19,2e38,-3e20}", "cast(in0, int32)"),
+    ANY("f32[11]={0,-0.9,1.9,255,256,-1,3e9,1e19,-1e19,2e38,-3e20}", "cast(in0, uint64)"),
+    ANY("f64[3,70] f64[70]", "div(sqrt(abs(in0:float64)), add(reciprocal(in1:float64), in0:float64))"),
+    ANY("f32[3,70] i64[70]", "mul(in0, cast(in1:int64, float32))"),
+    ANY("f32[300]~-4:4", "cast(select(gt(in0, const(1)), round(in0), floor(sub(in0, const(0.5)))), int64)"),
     {"pointwise_any", "Less", NULL, "f32[300] f32[]", NULL, NULL},
     {"pointwise_any", "Add", NULL, "f16[300] f16[3,1]", NULL, "max(acc:float16, const(0))"},
     {"pointwise_f32", "Relu", NULL, "f32[3,70]", "f32[70]", "add(acc, in1)"},
     {"pointwise_f32", "Clip", NULL, "f32[3,70] f32[]={-1} f32[]={0.5}", NULL, NULL},
     {"pointwise_f32", "Gelu", NULL, "f32[3,70]~-6:6", NULL, NULL},
     {"pointwise_f32", "Where", NULL, "b[3,1] f32[70] f32[3,70]", NULL, NULL},
+    CONV("pads=2,0,1,0", "f32[2,6,40,1] f32[9,6,5,1]! f32[9]", "f32[2,9,39,1]", "max(add(acc, in3), const(0))"),
+    CONV("strides=2,1 dilations=3,1 group=2", "f32[1,6,50,1] f32[8,3,3,1]!", NULL, NULL),
+    CONV("pads=0,1,0,1", "f32[1,6,40,1] f32[9,6,5,1]!", NULL, NULL),
+    {"conv_f32_dw", "Conv", "pads=1,0,1,0 group=6", "f32[1,6,50,1] f32[6,1,3,1]!", NULL, NULL},
     {"conv_f32", "com.microsoft:FusedConv", "activation='Relu' pads=1,1,1,1",
      "f32[1,6,9,9] f32[8,6,3,3]! f32[8] f32[1,8,9,9]", NULL, NULL},
     {"conv_f32", "com.microsoft:FusedConv", "activation='HardSigmoid' activation_params=0.3,0.4",
