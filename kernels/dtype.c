@@ -71,6 +71,11 @@ bool gopt_dtype_is_float(gopt_dtype d)
     return known(d) && types[d].kind == REAL;
 }
 
+bool gopt_dtype_is_half(gopt_dtype d)
+{
+    return d == GOPT_DTYPE_F16 || d == GOPT_DTYPE_BF16;
+}
+
 bool gopt_dtype_is_int(gopt_dtype d)
 {
     return known(d) && (types[d].kind == SIGNED || types[d].kind == UNSIGNED);

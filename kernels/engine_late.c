@@ -84,7 +84,7 @@ static gopt_status pack_constants(gopt_engine *g, gopt_late *l, const gopt_kerne
             continue;
         if (!(l->packed[i] = gopt_arena_take(&g->late, 1, GOPT_MAX(bytes, (size_t)64))))
             return gopt_oom(e);
-        k->pack(group, knob, &g->target, i, l->packed[i]);
+        GOPT_TRY(gopt_kernel_pack(k, group, knob, &g->target, i, l->packed[i], e));
         ((gopt_operand *)group->in)[i].packed = true;
     }
     return GOPT_OK;

@@ -85,19 +85,24 @@ int gopt_expr_cost(const gopt_expr *x)
     return cost;
 }
 
+static bool is_short(gopt_dtype d)
+{
+    return d == GOPT_DTYPE_F32 || gopt_dtype_is_half(d);
+}
+
 static bool float_instr(const gopt_instr *in)
 {
     if (in->code == GOPT_EXPR_CAST)
         return false;
     if (in->class == GOPT_CLASS_BOOL)
         return true;
-    return in->class == GOPT_CLASS_FLOAT && (in->dtype == GOPT_DTYPE_F32 || in->dtype == GOPT_DTYPE_NONE);
+    return in->class == GOPT_CLASS_FLOAT && (is_short(in->dtype) || in->dtype == GOPT_DTYPE_NONE);
 }
 
 bool gopt_expr_is_float(const gopt_expr *x)
 {
     bool live[GOPT_EXPR_LIMIT];
-    if (x->failed || x->result < 0 || gopt_expr_dtype(x) != GOPT_DTYPE_F32)
+    if (x->failed || x->result < 0 || !is_short(gopt_expr_dtype(x)))
         return false;
     gopt_expr_live(x, live);
     for (int k = 0; k < x->n; k++)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cpu/simd.h"
+
 #define X(name) extern const gopt_kernel gopt_kernel_##name;
 #include "kernels.def"
 #undef X
@@ -48,6 +50,31 @@ const gopt_kernel *gopt_kernel_default(const gopt_group *g, const gopt_target *t
         if (!gopt_kernels[i]->generated && fits_by_default(gopt_kernels[i], g, t))
             return gopt_kernels[i];
     return NULL;
+}
+
+gopt_status gopt_kernel_pack(const gopt_kernel *kernel, const gopt_group *g, const int64_t *knob, const gopt_target *t,
+                             int k, void *dst, gopt_err *e)
+{
+    if (!kernel->widens || !gopt_dtype_is_half(g->in[k].dtype)) {
+        kernel->pack(g, knob, t, k, dst);
+        return GOPT_OK;
+    }
+    int64_t n = gopt_operand_count(&g->in[k]);
+    gopt_operand *in = gopt_calloc((size_t)g->n_in, sizeof *in);
+    float *v = gopt_calloc((size_t)GOPT_MAX(n, 1), sizeof *v);
+    if (in && v) {
+        memcpy(in, g->in, (size_t)g->n_in * sizeof *in);
+        gopt_simd_for(t->isa)->half_widen(v, g->in[k].constant, n, g->in[k].dtype == GOPT_DTYPE_BF16);
+        in[k].dtype = GOPT_DTYPE_F32;
+        in[k].constant = v;
+        gopt_group wide = *g;
+        wide.in = in;
+        kernel->pack(&wide, knob, t, k, dst);
+    }
+    gopt_status s = in && v ? GOPT_OK : gopt_oom(e);
+    gopt_free(in);
+    gopt_free(v);
+    return s;
 }
 
 void gopt_target_host(gopt_target *t, int threads)

@@ -72,6 +72,7 @@ typedef struct gopt_kernel {
      * single-threaded. */
     size_t (*packed_bytes)(const gopt_group *g, const int64_t *knob, const gopt_target *t, int k);
     void (*pack)(const gopt_group *g, const int64_t *knob, const gopt_target *t, int k, void *dst);
+    bool widens; /* pack() is given float16 and bfloat16 constants as float32 */
     /* Precompiled: spec_bytes of private constants (geometry, function pointers of the ISA level), computed once per
      * engine into zeroed memory; may use g->post (alive as long as the engine). */
     size_t spec_bytes;
@@ -88,6 +89,10 @@ int gopt_kernel_find(const char *name); /* index, -1 when unknown */
 int gopt_kernel_knob_count(const gopt_kernel *k);
 /* First precompiled kernel that fits with default knob values; NULL: only the reference can run it. */
 const gopt_kernel *gopt_kernel_default(const gopt_group *g, const gopt_target *t);
+
+/* Constant operand k as k's pack() lays it out, into dst; ENOMEM. */
+gopt_status gopt_kernel_pack(const gopt_kernel *kernel, const gopt_group *g, const int64_t *knob, const gopt_target *t,
+                             int k, void *dst, gopt_err *e);
 
 /* For kernels: elements of an operand; bytes of all operands and outputs. */
 int64_t gopt_operand_count(const gopt_operand *o);

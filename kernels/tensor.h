@@ -9,6 +9,7 @@ const char *gopt_dtype_name(gopt_dtype d); /* "float32", "int64", "bfloat16", ..
 gopt_dtype gopt_dtype_find(const char *name);
 int gopt_dtype_bits(gopt_dtype d);       /* 2, 4, 8, 16, 32, 64, 128; 0 for strings and unknown ones */
 bool gopt_dtype_is_float(gopt_dtype d);  /* any real floating point type */
+bool gopt_dtype_is_half(gopt_dtype d);   /* float16 or bfloat16 */
 bool gopt_dtype_is_int(gopt_dtype d);    /* signed or unsigned integers, not bool */
 bool gopt_dtype_is_signed(gopt_dtype d); /* signed integers */
 

@@ -17,7 +17,7 @@ static gopt_status pack_operand(gopt_plan *main_plan, gopt_plan *p, gopt_step *s
     void *data = gopt_arena_take(&main_plan->arena, 1, GOPT_MAX(bytes, (size_t)GOPT_ARENA_ALIGN));
     if (!data)
         return gopt_oom(e);
-    s->kernel->pack(&s->group, s->knob, &main_plan->target, k, data);
+    GOPT_TRY(gopt_kernel_pack(s->kernel, &s->group, s->knob, &main_plan->target, k, data, e));
     p->values[p->n_values] = (gopt_plan_value){.dtype = GOPT_DTYPE_U8,
                                                .rank = 1,
                                                .dim = {(int64_t)bytes},

@@ -105,11 +105,12 @@ static void assert_close(const char *name, const gopt_tensor *a, const gopt_tens
     if (a->dtype != b->dtype || !gopt_dims_equal(a, b))
         fail_msg("output %s: another type or shape", name);
     bool exact = !gopt_dtype_is_float(a->dtype);
+    double unit = a->dtype == GOPT_DTYPE_F16 ? 0x1p-9 : a->dtype == GOPT_DTYPE_BF16 ? 0x1p-6 : 1e-4;
     for (int64_t i = 0; i < gopt_tensor_count(a); i++) {
         double x = gopt_tensor_get(a, i), y = gopt_tensor_get(b, i);
         if (x == y || (isnan(x) && isnan(y)))
             continue;
-        if (exact || !(fabs(x - y) <= 1e-5 + 1e-4 * fabs(x)))
+        if (exact || !(fabs(x - y) <= (unit > 1e-4 ? unit : 1e-5) + unit * fabs(x)))
             fail_msg("output %s: element %lld is %g, %g expected", name, (long long)i, y, x);
     }
 }

@@ -54,11 +54,8 @@ static bool build(spec *s, const gopt_group *g)
 /* pointwise_f32 does it much faster. */
 static bool only_floats(const gopt_group *g)
 {
-    gopt_arena a = {0};
-    gopt_expr x = gopt_expr_new(&a);
-    bool ok = !gopt_group_expr(g, &x, NULL) && gopt_post_fits(g, &x);
-    gopt_arena_fini(&a);
-    return ok;
+    extern const gopt_kernel gopt_kernel_pointwise_f32;
+    return gopt_kernel_pointwise_f32.fits(g, NULL, NULL);
 }
 
 static bool fits(const gopt_group *g, const int64_t *knob, const gopt_target *t)

@@ -1,15 +1,31 @@
-/* pointwise_f32: chains of float operations and single ones, in one pass over memory. */
+/* pointwise_f32: chains of float operations and single ones, in one pass over memory. float16 and bfloat16 are widened
+ * as they are read and rounded as they are written. */
 #include "cpu/group.h"
 #include "cpu/post.h"
 
 enum { GRAIN = 1024 }; /* elements that parts share in: whole tiles and cache lines */
+
+/* The group as if it wrote float32: what tiles compute. *out has room for its output. */
+static gopt_group as_float(const gopt_group *g, gopt_operand *out)
+{
+    gopt_group wide = *g;
+    *out = g->out[0];
+    out->dtype = gopt_dtype_is_half(out->dtype) ? GOPT_DTYPE_F32 : out->dtype;
+    wide.out = out;
+    return wide;
+}
 
 static bool fits(const gopt_group *g, const int64_t *knob, const gopt_target *t)
 {
     (void)knob, (void)t;
     gopt_arena a = {0};
     gopt_expr x = gopt_expr_new(&a);
-    bool ok = g->n_out == 1 && !gopt_group_expr(g, &x, NULL) && gopt_post_fits(g, &x);
+    gopt_operand out;
+    bool ok = g->n_out == 1 && !gopt_group_expr(g, &x, NULL);
+    if (ok) {
+        gopt_group wide = as_float(g, &out);
+        ok = gopt_post_fits(&wide, &x);
+    }
     gopt_arena_fini(&a);
     return ok;
 }
@@ -37,6 +53,8 @@ static gopt_work work(const gopt_group *g, const int64_t *knob, const gopt_targe
 
 typedef struct spec {
     gopt_post post;
+    const gopt_simd *simd;
+    gopt_dtype out;
     int64_t count;
 } spec;
 
@@ -46,10 +64,25 @@ static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target 
     spec *s = memory;
     gopt_arena a = {0};
     gopt_expr x = gopt_expr_new(&a);
-    s->count = gopt_operand_count(&g->out[0]);
+    gopt_operand out;
+    gopt_group wide = as_float(g, &out);
+    s->count = gopt_operand_count(&out);
+    s->out = g->out[0].dtype;
+    s->simd = gopt_simd_for(t->isa);
     if (!gopt_group_expr(g, &x, NULL))
-        gopt_post_prepare(&s->post, g, &x, gopt_simd_for(t->isa));
+        gopt_post_prepare(&s->post, &wide, &x, s->simd);
     gopt_arena_fini(&a);
+}
+
+/* Through a buffer that stays in the cache. */
+static void run_half(const spec *s, const gopt_task *t, int64_t lo, int64_t hi)
+{
+    _Alignas(64) float buffer[4 * GRAIN];
+    for (; lo < hi; lo += GOPT_COUNT(buffer)) {
+        int64_t n = GOPT_MIN(GOPT_COUNT(buffer), hi - lo);
+        gopt_post_run(&s->post, t->in, NULL, buffer, lo, n);
+        s->simd->half_narrow((uint16_t *)t->out[0] + lo, buffer, n, s->out == GOPT_DTYPE_BF16);
+    }
 }
 
 static void run(const gopt_task *t)
@@ -57,13 +90,16 @@ static void run(const gopt_task *t)
     const spec *s = t->spec;
     int64_t lo, hi;
     gopt_share(s->count, GRAIN, t->part, t->parts, &lo, &hi);
-    gopt_post_run(&s->post, t->in, NULL, (float *)t->out[0] + lo, lo, hi - lo);
+    if (gopt_dtype_is_half(s->out))
+        run_half(s, t, lo, hi);
+    else
+        gopt_post_run(&s->post, t->in, NULL, (float *)t->out[0] + lo, lo, hi - lo);
 }
 
 const gopt_kernel gopt_kernel_pointwise_f32 = {
     .name = "pointwise_f32",
     .doc = "element by element, several operations in one pass",
-    .revision = 1,
+    .revision = 2,
     .fits = fits,
     .cost = cost,
     .work = work,

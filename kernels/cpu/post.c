@@ -17,11 +17,11 @@ static bool build(gopt_post *p, const gopt_group *g, const gopt_expr *x)
     for (int k = 0; k < p->tile.n_in; k++) {
         const gopt_operand *o = &g->in[operand[k]];
         int64_t n = gopt_operand_count(o);
-        p->is_bool[k] = o->dtype == GOPT_DTYPE_BOOL;
+        p->type[k] = o->dtype;
         p->kind[k] = n == 1                                ? GOPT_POST_SCALAR
                      : n == gopt_operand_count(&g->out[0]) ? GOPT_POST_DENSE
                                                            : GOPT_POST_STRIDED;
-        if (!p->is_bool[k] && o->dtype != GOPT_DTYPE_F32)
+        if (o->dtype != GOPT_DTYPE_BOOL && o->dtype != GOPT_DTYPE_F32 && !gopt_dtype_is_half(o->dtype))
             return false;
     }
     p->active = true;
@@ -49,18 +49,26 @@ double gopt_post_cost(const gopt_expr *x)
     return x ? gopt_expr_cost(x) : 0;
 }
 
-/* n elements of operand k from element `at` on; all are that one unless it moves. */
-static void read_run(const gopt_post *p, int k, const void *base, int64_t at, int64_t n, bool moves, float *dst)
+/* n elements of operand k from element `at` on. */
+static void read_elements(const gopt_post *p, int k, const void *base, int64_t at, int64_t n, float *dst)
 {
     const unsigned char *b = (const unsigned char *)base + at;
-    const float *f = (const float *)base + at;
-    if (!moves)
-        p->simd->fill(dst, p->is_bool[k] ? (float)(*b != 0) : *f, n);
-    else if (!p->is_bool[k])
-        memcpy(dst, f, (size_t)n * sizeof *dst);
+    if (p->type[k] == GOPT_DTYPE_F32)
+        memcpy(dst, (const float *)base + at, (size_t)n * sizeof *dst);
+    else if (p->type[k] != GOPT_DTYPE_BOOL)
+        p->simd->half_widen(dst, (const uint16_t *)base + at, n, p->type[k] == GOPT_DTYPE_BF16);
     else
         for (int64_t i = 0; i < n; i++)
             dst[i] = b[i] != 0;
+}
+
+/* The same; all are the first one unless it moves. */
+static void read_run(const gopt_post *p, int k, const void *base, int64_t at, int64_t n, bool moves, float *dst)
+{
+    float first;
+    read_elements(p, k, base, at, moves ? n : 1, moves ? dst : &first);
+    if (!moves)
+        p->simd->fill(dst, first, n);
 }
 
 /* Elements of an operand for outputs [first, first + n): where they lie when they do, else gathered in room. */
@@ -68,12 +76,12 @@ static float *read_operand(const gopt_post *p, int k, const void *base, int64_t 
 {
     const gopt_walk *w = &p->walk;
     int64_t length = w->dim[w->rank - 1], inner = first % length, row = first / length;
-    bool moves = w->stride[k][w->rank - 1];
+    bool moves = w->stride[k][w->rank - 1], lies = p->type[k] == GOPT_DTYPE_F32 && !copy;
     if (p->kind[k] == GOPT_POST_SCALAR)
         return room;
-    if (p->kind[k] == GOPT_POST_DENSE && !p->is_bool[k] && !copy)
+    if (p->kind[k] == GOPT_POST_DENSE && lies)
         return (float *)base + first;
-    if (moves && inner + n <= length && !p->is_bool[k] && !copy)
+    if (moves && inner + n <= length && lies)
         return (float *)base + gopt_walk_row(w, k, row) + inner;
     for (int64_t done = 0; done < n; row++, inner = 0) {
         int64_t m = GOPT_MIN(n - done, length - inner);

@@ -18,10 +18,11 @@ typedef struct gopt_post {
     gopt_tile tile;
     gopt_walk walk; /* its operands are the tile program's */
     gopt_post_kind kind[GOPT_WALK_IN];
-    bool is_bool[GOPT_WALK_IN];
+    gopt_dtype type[GOPT_WALK_IN];
 } gopt_post;
 
-/* Whether tiles can compute x over the group's operands into out[0], which must be float32. NULL is fine. */
+/* Whether tiles can compute x over the group's operands into out[0], which must be float32. Operands are float32,
+ * float16, bfloat16 or bool; all is computed in float32. NULL is fine. */
 bool gopt_post_fits(const gopt_group *g, const gopt_expr *x);
 /* p is zeroed; x as accepted by gopt_post_fits. */
 void gopt_post_prepare(gopt_post *p, const gopt_group *g, const gopt_expr *x, const gopt_simd *simd);

@@ -103,6 +103,9 @@ typedef struct gopt_simd {
     void (*widen)(int16_t *dst, const void *src, bool is_signed, int64_t n, int zero);
     void (*dots)(int64_t k, const int16_t *a, const int16_t *b, int64_t step, int64_t n, int32_t *out);
     void (*quantize)(uint8_t *dst, const float *x, int64_t n, float scale, float zero);
+    /* float16, or with `brain` bfloat16, to float32 and back. */
+    void (*half_widen)(float *dst, const uint16_t *src, int64_t n, bool brain);
+    void (*half_narrow)(uint16_t *dst, const float *src, int64_t n, bool brain);
     /* Winograd's transforms for tiles of m x m results, m = 2 or 4, e = m + 2; n tiles, in whole vectors. Pixel k of
      * the e x e that a tile sees is src[offset[k] + tile]; its transform's element k goes to v[k * step + tile]. */
     void (*winograd_input)(int m, const gopt_taps *t, int64_t n, float *v, int64_t step);

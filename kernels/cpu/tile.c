@@ -12,15 +12,23 @@ typedef struct compiler {
     bool busy[GOPT_TILE_REGS];
 } compiler;
 
-static bool has_code(const gopt_instr *in, const gopt_expr *x)
+static bool is_number(const gopt_instr *in)
 {
+    bool wide = in->dtype == GOPT_DTYPE_F32 || in->dtype == GOPT_DTYPE_NONE;
+    return in->class == GOPT_CLASS_FLOAT && (wide || gopt_dtype_is_half(in->dtype));
+}
+
+/* A cast to a narrower type is left to whoever stores the result. */
+static bool has_code(const gopt_expr *x, int k)
+{
+    const gopt_instr *in = &x->at[k];
     if (in->code == GOPT_EXPR_BITNOT || (in->code >= GOPT_EXPR_BITAND && in->code <= GOPT_EXPR_SHR))
         return false;
-    bool test = in->class == GOPT_CLASS_BOOL;
-    bool number = in->class == GOPT_CLASS_FLOAT && (in->dtype == GOPT_DTYPE_F32 || in->dtype == GOPT_DTYPE_NONE);
-    if (in->code == GOPT_EXPR_CAST)
-        return number && (x->at[in->arg[0]].class == GOPT_CLASS_FLOAT || x->at[in->arg[0]].class == GOPT_CLASS_BOOL);
-    return test || number;
+    if (in->code != GOPT_EXPR_CAST)
+        return in->class == GOPT_CLASS_BOOL || is_number(in);
+    const gopt_instr *from = &x->at[in->arg[0]];
+    bool rounds = gopt_dtype_is_half(in->dtype) && from->dtype != in->dtype && from->class == GOPT_CLASS_FLOAT;
+    return is_number(in) && (is_number(from) || from->class == GOPT_CLASS_BOOL) && (!rounds || k == x->result);
 }
 
 /* Loads become operands, constants registers. False when there are too many. */
@@ -31,7 +39,7 @@ static bool place_inputs(compiler *c, int *operand, int max)
         const gopt_instr *in = &c->x->at[k];
         if (!c->live[k])
             continue;
-        if (!has_code(in, c->x))
+        if (!has_code(c->x, k))
             return false;
         if (in->code == GOPT_EXPR_ACC)
             c->reg[k] = 0;

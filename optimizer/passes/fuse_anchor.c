@@ -6,7 +6,8 @@
  *  - its nodes but the last are read inside it alone;
  *  - every node's shape is proven to be that of the anchor's output, so that operands broadcast to it and never enlarge
  * it;
- *  - all is float32 (tests and selections on bool aside), without casts;
+ *  - all is float32, float16 or bfloat16 (tests and selections on bool aside), without casts; a result of fewer bits is
+ *    rounded at the end instead of after each node;
  *  - no other output of the anchor is wanted.
  * The node then stands where the last one stood, so all operands are there; none can depend on the anchor, whose only
  * way out is through the region. */
@@ -43,7 +44,7 @@ static bool is_anchor(const gopt_node *n)
                                       "ReduceSum",
                                       "ReduceMax"};
     static const char *const recurrent[] = {"LSTM", "GRU", "RNN"};
-    if (n->n_bodies || n->n_anchor == 0 || n->n_out == 0 || !n->out[0] || n->out[0]->fact.dtype != GOPT_DTYPE_F32)
+    if (n->n_bodies || n->n_anchor == 0 || n->n_out == 0 || !n->out[0] || !gopt_region_is_quick(n->out[0]->fact.dtype))
         return false;
     for (int k = 1; k < n->n_out; k++)
         if (n->out[k] && (n->out[k]->n_users || n->out[k]->n_results))
@@ -72,7 +73,7 @@ static gopt_node *last_reader(const gopt_value *v)
 static bool build(const gopt_node *n, const gopt_region *r, gopt_expr *x)
 {
     int load[GOPT_REGION_INPUTS + GOPT_REGION_NODES];
-    int before = n->post.result >= 0 ? gopt_expr_loads(&n->post) : 0, acc = gopt_expr_acc(x, GOPT_DTYPE_F32);
+    int before = n->post.result >= 0 ? gopt_expr_loads(&n->post) : 0, acc = gopt_expr_acc(x, n->out[0]->fact.dtype);
     for (int k = n->n_anchor; k < before; k++)
         load[k - n->n_anchor] = k;
     if (n->post.result >= 0) {
@@ -159,7 +160,7 @@ static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 const gopt_pass gopt_pass_fuse_anchor = {
     .name = "fuse_anchor",
     .doc = "products, convolutions and norms finish their result with what follows: bias, activation, residual",
-    .revision = 1,
+    .revision = 2,
     .knobs = knobs,
     .run = run,
 };

@@ -1,8 +1,9 @@
 /* fuse_chain.c: makes chains and trees of pointwise nodes one group, gopt.Pointwise, which moves each element once.
  *
  * A producer joins its reader when it lies in the same graph, nothing outside the group reads it and it is no graph
- * output (so nothing is computed twice), and its shape is proven to be the group's. float32 and other types do not mix:
- * see region.c. The group computes in the order of its nodes and stands where the last one stood. */
+ * output (so nothing is computed twice), and its shape is proven to be the group's. Floats that kernels compute in
+ * float32 and other types do not mix: see region.c. The group computes in the order of its nodes and stands where the
+ * last one stood. */
 #include "passes/region.h"
 
 enum { MAX_OPS, MAX_INPUTS };
@@ -36,7 +37,7 @@ static gopt_status apply(const gopt_region *r, const gopt_expr *x, gopt_err *e)
 
 static bool is_float(const gopt_node *n)
 {
-    return n->n_out == 1 && n->out[0] && n->out[0]->fact.dtype == GOPT_DTYPE_F32;
+    return n->n_out == 1 && n->out[0] && gopt_region_is_quick(n->out[0]->fact.dtype);
 }
 
 static gopt_status try_fuse(gopt_node *n, bool float_only, gopt_pass_run *run, gopt_err *e)
@@ -79,7 +80,7 @@ static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 const gopt_pass gopt_pass_fuse_chain = {
     .name = "fuse_chain",
     .doc = "make chains of pointwise nodes one group",
-    .revision = 1,
+    .revision = 2,
     .knobs = knobs,
     .run = run,
 };

@@ -40,7 +40,7 @@ static bool expression(const gopt_node *n, gopt_expr *x, gopt_arena *a)
     return gopt_op_expr(x, n->op, n->attrs, dtype, n->n_in, &why) == GOPT_OK;
 }
 
-/* Instructions that compute something; *floats: all of them on float32 and bool, without casts. */
+/* Instructions that compute something; *floats: all of them on float32, float16, bfloat16 and bool, without casts. */
 static int count_ops(const gopt_expr *x, bool *floats)
 {
     bool live[GOPT_EXPR_LIMIT];
@@ -52,8 +52,8 @@ static int count_ops(const gopt_expr *x, bool *floats)
         if (!live[k])
             continue;
         ops += gopt_expr_code_args(in->code) > 0;
-        bool f32 = in->class == GOPT_CLASS_FLOAT && (in->dtype == GOPT_DTYPE_F32 || in->dtype == GOPT_DTYPE_NONE);
-        *floats &= (f32 || in->class == GOPT_CLASS_BOOL) && in->code != GOPT_EXPR_CAST;
+        bool number = in->class == GOPT_CLASS_FLOAT && in->dtype != GOPT_DTYPE_F64;
+        *floats &= (number || in->class == GOPT_CLASS_BOOL) && in->code != GOPT_EXPR_CAST;
     }
     return ops;
 }
@@ -107,6 +107,11 @@ static void add(gopt_region *r, gopt_node *n, const gopt_expr *x, int ops, const
             r->in[r->n_in++] = n->in[k];
 }
 
+bool gopt_region_is_quick(gopt_dtype d)
+{
+    return d == GOPT_DTYPE_F32 || gopt_dtype_is_half(d);
+}
+
 static bool try_add(gopt_region *r, gopt_node *n, const gopt_region_limits *limits)
 {
     const gopt_node *sink = r->n ? r->node[0] : n;
@@ -116,9 +121,9 @@ static bool try_add(gopt_region *r, gopt_node *n, const gopt_region_limits *limi
         !gopt_rewrite_same_shape(&n->out[0]->fact, &sink->out[0]->fact))
         return false;
     int ops = count_ops(&x, &floats);
-    /* Kernels for float32 are much faster than those for all types: a node that they can do must not become part of a
-     * group that they cannot. */
-    bool quick = floats && n->out[0]->fact.dtype == GOPT_DTYPE_F32;
+    /* Kernels that compute in float32 are much faster than those for all types: a node that they can do must not become
+     * part of a group that they cannot. */
+    bool quick = floats && gopt_region_is_quick(n->out[0]->fact.dtype);
     bool fits = limits->float_only ? floats : !quick;
     if (!fits || r->ops + ops > limits->ops ||
         inputs_with(r, n, limits->root) > GOPT_MIN(limits->inputs, GOPT_REGION_INPUTS))

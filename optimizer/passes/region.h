@@ -20,7 +20,7 @@ typedef struct gopt_region {
 typedef struct gopt_region_limits {
     int ops, inputs;
     const gopt_value *root; /* not counted as an input; NULL: none */
-    bool float_only;        /* only nodes on float32 and bool, without casts */
+    bool float_only;        /* only nodes on float32, float16, bfloat16 and bool, without casts */
 } gopt_region_limits;
 
 /* Grows the region of sink m as far as the limits allow. r is zeroed; r->n == 0 when m itself is none. Free it with
@@ -31,6 +31,8 @@ bool gopt_region_keep_root(gopt_region *r, const gopt_value *root);
 /* Appends the whole region to x: in[k] is loaded as operand base + k, root is instruction acc of x (-1: no root). The
  * result, or -1 when it does not fit into one expression or has not the sink's type. */
 int gopt_region_build(const gopt_region *r, gopt_expr *x, int base, const gopt_value *root, int acc);
+/* Types of results that kernels compute in float32. */
+bool gopt_region_is_quick(gopt_dtype d);
 /* Instructions of x that compute something; 0 for an empty one. */
 int gopt_region_ops(const gopt_expr *x);
 void gopt_region_fini(gopt_region *r);

@@ -18,9 +18,10 @@ static gopt_dtype read_dtype(const char **s)
     static const struct {
         const char *text;
         gopt_dtype d;
-    } known[] = {{"f32", GOPT_DTYPE_F32}, {"f16", GOPT_DTYPE_F16}, {"f64", GOPT_DTYPE_F64}, {"i64", GOPT_DTYPE_I64},
-                 {"i32", GOPT_DTYPE_I32}, {"i16", GOPT_DTYPE_I16}, {"i8", GOPT_DTYPE_I8},   {"u8", GOPT_DTYPE_U8},
-                 {"b", GOPT_DTYPE_BOOL},  {"u16", GOPT_DTYPE_U16}, {"u32", GOPT_DTYPE_U32}, {"u64", GOPT_DTYPE_U64}};
+    } known[] = {{"f32", GOPT_DTYPE_F32}, {"f16", GOPT_DTYPE_F16}, {"bf16", GOPT_DTYPE_BF16}, {"f64", GOPT_DTYPE_F64},
+                 {"i64", GOPT_DTYPE_I64}, {"i32", GOPT_DTYPE_I32}, {"i16", GOPT_DTYPE_I16},   {"i8", GOPT_DTYPE_I8},
+                 {"u8", GOPT_DTYPE_U8},   {"b", GOPT_DTYPE_BOOL},  {"u16", GOPT_DTYPE_U16},   {"u32", GOPT_DTYPE_U32},
+                 {"u64", GOPT_DTYPE_U64}};
     for (int i = 0; i < GOPT_COUNT(known); i++) {
         size_t n = strlen(known[i].text);
         if (!strncmp(*s, known[i].text, n) && (*s)[n] == '[') {

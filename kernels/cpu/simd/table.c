@@ -34,6 +34,8 @@ const gopt_simd GOPT_LEVEL(gopt_simd) = {
     .widen = GOPT_LEVEL(gopt_widen),
     .dots = GOPT_LEVEL(gopt_dots),
     .quantize = GOPT_LEVEL(gopt_quantize),
+    .half_widen = GOPT_LEVEL(gopt_half_widen),
+    .half_narrow = GOPT_LEVEL(gopt_half_narrow),
     .winograd_input = GOPT_LEVEL(gopt_winograd_input),
     .winograd_output = GOPT_LEVEL(gopt_winograd_output),
 };
