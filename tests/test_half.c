@@ -1,4 +1,5 @@
-/* half: every float16 and bfloat16 to float32 and back, at every instruction set level, against the scalar functions. */
+/* half: every float16 and bfloat16 to float32 and back, at every instruction set level, against the scalar functions.
+ */
 #include "support/test.h"
 
 #include <math.h>

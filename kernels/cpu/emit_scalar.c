@@ -42,16 +42,15 @@ static const formula formulas[GOPT_EXPR_CODE_COUNT] = {
 };
 
 /* A float as an integer: truncated, modulo 2^64; 0 for what is no number. */
-static const char truncation[] =
-    "static inline int64_t to_int(double v)\n{\n"
-    "    union { double f; uint64_t u; } x = {v};\n"
-    "    if (__builtin_fabs(v) < 0x1p62)\n"
-    "        return (int64_t)v;\n"
-    "    int shift = (int)(x.u >> 52 & 2047) - 1075;\n"
-    "    if (shift >= 64) /* the infinities and NaN too */\n"
-    "        return 0;\n"
-    "    uint64_t m = ((x.u & (1ULL << 52) - 1) | 1ULL << 52) << shift;\n"
-    "    return (int64_t)(v < 0 ? 0 - m : m);\n}\n";
+static const char truncation[] = "static inline int64_t to_int(double v)\n{\n"
+                                 "    union { double f; uint64_t u; } x = {v};\n"
+                                 "    if (__builtin_fabs(v) < 0x1p62)\n"
+                                 "        return (int64_t)v;\n"
+                                 "    int shift = (int)(x.u >> 52 & 2047) - 1075;\n"
+                                 "    if (shift >= 64) /* the infinities and NaN too */\n"
+                                 "        return 0;\n"
+                                 "    uint64_t m = ((x.u & (1ULL << 52) - 1) | 1ULL << 52) << shift;\n"
+                                 "    return (int64_t)(v < 0 ? 0 - m : m);\n}\n";
 
 const char *gopt_emit_scalar_type(gopt_dtype d)
 {
@@ -153,7 +152,8 @@ static void put_constant(const gopt_instr *in, gopt_text *t)
     else if (in->class == GOPT_CLASS_FLOAT)
         gopt_text_add(t, "%a", in->f);
     else
-        gopt_text_add(t, "(%s)%lluULL", in->class == GOPT_CLASS_INT ? "int64_t" : "uint64_t", (unsigned long long)in->i);
+        gopt_text_add(t, "(%s)%lluULL", in->class == GOPT_CLASS_INT ? "int64_t" : "uint64_t",
+                      (unsigned long long)in->i);
 }
 
 static void put_cast(const gopt_emit_scalar *s, const gopt_instr *in, const char *a, gopt_text *t)
@@ -215,7 +215,8 @@ void gopt_emit_scalar_function(const gopt_emit_scalar *s, const char *name, gopt
     gopt_expr_live(s->x, live);
     gopt_text_put(t, "#ifndef GOPT_TO_INT\n#define GOPT_TO_INT\n");
     gopt_text_put(t, truncation);
-    gopt_text_add(t, "#endif\nstatic inline __attribute__((always_inline)) %s %s(", gopt_emit_scalar_type(s->out), name);
+    gopt_text_add(t, "#endif\nstatic inline __attribute__((always_inline)) %s %s(", gopt_emit_scalar_type(s->out),
+                  name);
     for (int k = 0; k < s->walk.n_in; k++)
         gopt_text_add(t, "%s%s a%d", k ? ", " : "", gopt_emit_scalar_type(s->in[k]), k);
     gopt_text_put(t, s->walk.n_in ? ")\n{\n" : "void)\n{\n");
