@@ -199,6 +199,7 @@ static void wrong_values_say_what_is_right(void **state)
     static const char *const durations[] = {"x", "10x", "-1s", "1s2", "s", "1e999s", "0x10", "10 m", "inf", "nan"};
     char line[80], err[200];
     (void)state;
+    fails("try a --budget=1e99", 2, "prog: --budget: '1e99': at most a year is supported\n");
     for (int i = 0; i < GOPT_COUNT(durations); i++) {
         if (strchr(durations[i], ' '))
             continue;

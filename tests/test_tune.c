@@ -65,6 +65,7 @@ static gopt_status tune(const gopt_tune_options *o, gopt_text *summary, gopt_err
     gopt_status s = gopt_tune(o, summary, e);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
     return s;
 }
 

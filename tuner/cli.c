@@ -1,6 +1,7 @@
 /* cli.c: from words to a command's options and operands, and from its status to an exit code. */
 #include "cli.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -219,6 +220,7 @@ static int finish(const char *program, gopt_status s, gopt_err *e)
 int gopt_command_main(const gopt_command *c, const char *program, int argc, char **argv)
 {
     gopt_err e = {0};
+    signal(SIGXFSZ, SIG_IGN); /* a file over the limit is then an error with a message */
     reading r = {.command = c, .argc = argc, .at = 1, .argv = argv};
     r.options = gopt_calloc(1, GOPT_MAX(c->size, (size_t)1));
     r.operand = gopt_calloc((size_t)argc + 1, sizeof *r.operand);

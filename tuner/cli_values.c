@@ -80,6 +80,8 @@ static const unit *find_unit(const unit *units, const char *text, size_t n)
     return NULL;
 }
 
+static const double LONGEST_S = 366 * 86400.0; /* far from where nanoseconds overflow 64 bits */
+
 gopt_status gopt_parse_duration(void *field, const char *text, gopt_err *e)
 {
     static const unit units[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
@@ -94,6 +96,8 @@ gopt_status gopt_parse_duration(void *field, const char *text, gopt_err *e)
         sum += v * u->size;
         p = end + n;
     } while (*p);
+    if (sum > LONGEST_S)
+        return gopt_fail(e, GOPT_EUSAGE, "'%.40s': at most a year is supported", text);
     *(double *)field = sum;
     return GOPT_OK;
 }

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "job.h"
 #include "shape.h"
+#include "store.h"
 
 /* The reference may take this share of the budget for the first case, and this for every further one. */
 static const double FIRST_CASE_SHARE = 0.4, NEXT_CASE_SHARE = 0.03;
@@ -191,6 +192,8 @@ static void locate(gopt_job *j)
              : tmp && *tmp ? tmp
                            : P_tmpdir,
              usable ? "scratch" : "gopt-scratch", (long)getpid());
+    if (usable)
+        gopt_store_sweep(j->cache_dir, NULL);
     j->bench.cache_dir = usable ? j->cache_dir : NULL;
     j->bench.scratch_dir = j->scratch_dir;
 }

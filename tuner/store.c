@@ -192,21 +192,35 @@ static bool sweep(void *ctx, const char *file)
     return !c->status;
 }
 
+typedef struct sweeping {
+    const char *dir;
+    gopt_status status;
+    gopt_err *e;
+} sweeping;
+
 /* A scratch folder carries the number of the process that works in it, or is abandoned. */
 static bool sweep_scratch(void *ctx, const char *file)
 {
-    collection *c = ctx;
-    char scratch[PATH_MAX], path[PATH_MAX];
+    sweeping *c = ctx;
+    char path[PATH_MAX];
     struct stat st;
     double age;
     char *end;
-    snprintf(scratch, sizeof scratch, "%s/scratch", c->list.cache_dir);
     long pid = strtol(file, &end, 10);
     bool dead =
-        !*end && pid > 0 ? kill((pid_t)pid, 0) && errno == ESRCH : look(scratch, file, &st, &age) && age > ABANDONED_S;
-    if (dead && (size_t)snprintf(path, sizeof path, "%s/%s", scratch, file) < sizeof path)
+        !*end && pid > 0 ? kill((pid_t)pid, 0) && errno == ESRCH : look(c->dir, file, &st, &age) && age > ABANDONED_S;
+    if (dead && (size_t)snprintf(path, sizeof path, "%s/%s", c->dir, file) < sizeof path)
         c->status = gopt_dir_remove(path, c->e);
     return !c->status;
+}
+
+gopt_status gopt_store_sweep(const char *cache_dir, gopt_err *e)
+{
+    char scratch[PATH_MAX];
+    sweeping c = {.dir = scratch, .e = e};
+    if ((size_t)snprintf(scratch, sizeof scratch, "%s/scratch", cache_dir) < sizeof scratch)
+        each_file(scratch, sweep_scratch, &c);
+    return c.status;
 }
 
 gopt_status gopt_store_collect(gopt_store *s, const char *cache_dir, double older_s, double max_bytes, double *freed,
@@ -226,10 +240,8 @@ gopt_status gopt_store_collect(gopt_store *s, const char *cache_dir, double olde
         qsort(s->units, (size_t)s->n, sizeof *s->units, by_name);
     if (!c.status)
         each_file(s->dir, sweep, &c);
-    char scratch[PATH_MAX];
-    snprintf(scratch, sizeof scratch, "%s/scratch", cache_dir);
     if (!c.status)
-        each_file(scratch, sweep_scratch, &c);
+        c.status = gopt_store_sweep(cache_dir, e);
     *freed = c.freed;
     *removed = n;
     return c.status;

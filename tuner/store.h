@@ -30,5 +30,7 @@ void gopt_store_fini(gopt_store *s);
  * and what killed processes left behind. Bytes freed in *freed, units removed in *removed. */
 gopt_status gopt_store_collect(gopt_store *s, const char *cache_dir, double older_s, double max_bytes, double *freed,
                                int *removed, gopt_err *e);
+/* Removes the scratch folders that killed processes left behind. */
+gopt_status gopt_store_sweep(const char *cache_dir, gopt_err *e);
 
 #endif

@@ -339,6 +339,7 @@ gopt_status gopt_tune(const gopt_tune_options *o, gopt_text *summary, gopt_err *
     signal(SIGPIPE, SIG_IGN);
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);
+    signal(SIGHUP, on_interrupt); /* a terminal that is gone ends the job as Ctrl-C does */
     gopt_status s = run(j, e);
     if ((!s || s == GOPT_EINTR || s == GOPT_EDIFF) && summary && j->study)
         gopt_job_summary(j, summary);
