@@ -7,10 +7,19 @@
 
 #include "stats.h"
 
+static const char *const case_names[GOPT_INPUT_CASES] = {"random", "zeros", "large", "tiny", "nan", "infinite"};
+
 const char *gopt_input_case_name(gopt_input_case c)
 {
-    static const char *const names[GOPT_INPUT_CASES] = {"random", "zeros", "large"};
-    return names[c];
+    return case_names[c];
+}
+
+bool gopt_input_case_differs(gopt_input_case c, const gopt_graph *g)
+{
+    bool floats = c == GOPT_INPUT_RANDOM || c == GOPT_INPUT_ZEROS;
+    for (int i = 0; i < g->n_inputs && !floats; i++)
+        floats = gopt_dtype_is_float(g->inputs[i]->fact.dtype);
+    return floats;
 }
 
 /* What reading the users of an integer input tells of its values. */
@@ -108,10 +117,24 @@ static double normal(gopt_random *random)
     return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
 }
 
-static void fill_floats(gopt_tensor *t, int64_t n, double scale, gopt_random *random)
+/* What the random values are multiplied with. */
+static double scale_of(gopt_input_case c, gopt_dtype d)
 {
+    if (c != GOPT_INPUT_TINY)
+        return c == GOPT_INPUT_LARGE ? 16 : 1;
+    return d == GOPT_DTYPE_F64 ? 0x1p-1028 : d == GOPT_DTYPE_F16 ? 0x1p-18 : 0x1p-132;
+}
+
+/* Rows stay that have none of the special values, and one element is enough to have one. */
+enum { SPECIAL_EVERY = 97 };
+
+static void fill_floats(gopt_tensor *t, int64_t n, gopt_input_case c, gopt_random *random)
+{
+    double scale = scale_of(c, t->dtype);
     for (int64_t i = 0; i < n; i++) /* a grid of 1/256 is exact in every float type from 16 bits on */
         gopt_tensor_set(t, i, scale * round(normal(random) * 256) / 256);
+    for (int64_t i = n / 2 % SPECIAL_EVERY; i < n && c >= GOPT_INPUT_NAN; i += SPECIAL_EVERY)
+        gopt_tensor_set(t, i, c == GOPT_INPUT_NAN ? NAN : gopt_random_below(random, 2) ? INFINITY : -INFINITY);
 }
 
 static void fill_ints(gopt_tensor *t, int64_t n, const gopt_value *input, gopt_random *random)
@@ -140,7 +163,7 @@ static gopt_status make_one(gopt_tensor **out, const gopt_value *input, gopt_inp
     if (c == GOPT_INPUT_ZEROS)
         return GOPT_OK;
     if (gopt_dtype_is_float(input->fact.dtype))
-        fill_floats(*out, n, c == GOPT_INPUT_LARGE ? 16 : 1, random);
+        fill_floats(*out, n, c, random);
     else
         fill_ints(*out, n, input, random);
     return GOPT_OK;

@@ -8,9 +8,14 @@ typedef enum gopt_input_case {
     GOPT_INPUT_RANDOM, /* floats normal (0, 1), integers over their whole valid range */
     GOPT_INPUT_ZEROS,  /* all zero */
     GOPT_INPUT_LARGE,  /* floats of 16 times the spread */
+    GOPT_INPUT_TINY,   /* floats below the smallest normal one of their type */
+    GOPT_INPUT_NAN,    /* as random, some floats are not a number */
+    GOPT_INPUT_INF,    /* as random, some floats are infinite, of either sign */
     GOPT_INPUT_CASES
 } gopt_input_case;
 const char *gopt_input_case_name(gopt_input_case c);
+/* False when inputs of this case would be no others than random ones: there are no floats. */
+bool gopt_input_case_differs(gopt_input_case c, const gopt_graph *g);
 
 /* One tensor per input of the bound main graph, data in the arena. Integers are kept within what the nodes that they
  * reach can take: the table of a Gather or Scatter, the depth of a OneHot, the constants they are compared with; else

@@ -129,7 +129,40 @@ static void the_cases_differ_as_they_say(void **state)
     assert_memory_not_equal(random[0]->data, other[0]->data, gopt_tensor_bytes(random[0]));
     assert_int_equal(random[1]->dtype, GOPT_DTYPE_F16);
     for (gopt_input_case c = GOPT_INPUT_RANDOM; c < GOPT_INPUT_CASES; c++)
-        assert_true(strlen(gopt_input_case_name(c)) > 3);
+        assert_true(strlen(gopt_input_case_name(c)) > 2);
+    gopt_graph_free(g);
+    gopt_arena_fini(&a);
+}
+
+static int count_kind(const gopt_tensor *t, int kind)
+{
+    int n = 0;
+    for (int64_t i = 0; i < gopt_tensor_count(t); i++)
+        n += (t->dtype == GOPT_DTYPE_F32 ? fpclassify((float)gopt_tensor_get(t, i))
+                                         : fpclassify(gopt_tensor_get(t, i))) == kind;
+    return n;
+}
+
+static void special_values_are_among_the_others(void **state)
+{
+    (void)state;
+    gopt_err e = {0};
+    gopt_arena a = {0};
+    const gopt_tensor *const *in;
+    gopt_graph *g = test_graph("input x float32[40,50]\ninput s float64[1]\ninput i int64[4]\n"
+                               "n: y float32[40,50] = Relu(x)\noutput y\n");
+    assert_ok(gopt_inputs_make(&in, g, GOPT_INPUT_TINY, 1, &a, &e), &e);
+    assert_true(count_kind(in[0], FP_SUBNORMAL) > 1900 && count_kind(in[0], FP_NORMAL) == 0);
+    assert_int_equal(count_kind(in[1], FP_SUBNORMAL), 1);
+    assert_ok(gopt_inputs_make(&in, g, GOPT_INPUT_NAN, 1, &a, &e), &e);
+    assert_true(count_kind(in[0], FP_NAN) > 15 && count_kind(in[0], FP_NORMAL) > 1900);
+    assert_int_equal(count_kind(in[1], FP_NAN), 1);
+    assert_ok(gopt_inputs_make(&in, g, GOPT_INPUT_INF, 1, &a, &e), &e);
+    assert_true(count_kind(in[0], FP_INFINITE) > 15 && count_kind(in[0], FP_NORMAL) > 1900);
+    assert_true(gopt_input_case_differs(GOPT_INPUT_NAN, g));
+    gopt_graph_free(g);
+    g = test_graph("input i int64[4]\nn: y int64[4] = Neg(i)\noutput y\n");
+    assert_true(gopt_input_case_differs(GOPT_INPUT_ZEROS, g) && !gopt_input_case_differs(GOPT_INPUT_NAN, g));
     gopt_graph_free(g);
     gopt_arena_fini(&a);
 }
@@ -213,6 +246,7 @@ int main(void)
         cmocka_unit_test(bytes_use_their_range),
         cmocka_unit_test(what_is_compared_is_met),
         cmocka_unit_test(the_cases_differ_as_they_say),
+        cmocka_unit_test(special_values_are_among_the_others),
         cmocka_unit_test(what_cannot_be_made_up_is_said),
         cmocka_unit_test(every_failed_allocation_is_survived),
         cmocka_unit_test(symbols_get_sensible_sizes),

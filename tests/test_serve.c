@@ -171,7 +171,7 @@ static void a_wrong_result_is_found(void **state)
     say_prepare(t, false);
     say_prepare(t, false);
     hold(t, true);
-    assert_status(t, 0, "wrong", "case 0, output 1: element 7");
+    assert_status(t, 0, "wrong", "inputs random, output 1: element 7");
     assert_true(number(t->reply[0], "max_abs") > 0.4);
     assert_status(t, 1, "run_failed", "prepares once");
     end(t);
@@ -180,7 +180,7 @@ static void a_wrong_result_is_found(void **state)
 /* More than the type allows, but no more than rounding in the model itself does. */
 static void slack_is_granted(void **state)
 {
-    static const double slack[] = {0, 0.6};
+    static const gopt_slack slack[] = {{0}, {.abs = 0.6}};
     talk *t = begin(*state, 1);
     t->subject.bench.slack[0] = slack;
     ((float *)t->subject.outputs[1].data)[7] += 0.5f;

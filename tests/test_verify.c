@@ -98,8 +98,8 @@ static void a_given_tolerance_holds_instead(void **state)
     assert_int_equal(verify(&p, (gopt_tolerance){.rel = 0.01, .abs = 0}, NULL, &e), GOPT_EDIFF);
     assert_int_equal(verify(&p, (gopt_tolerance){.rel = 0.01, .abs = -1}, NULL, &e), GOPT_EDIFF);
     assert_int_equal(verify(&p, (gopt_tolerance){.rel = -1, .abs = 1}, NULL, &e), GOPT_OK);
-    assert_int_equal(verify(&p, (gopt_tolerance){.rel = -1, .abs = -1, .slack = 0.5}, NULL, &e), GOPT_OK);
-    assert_int_equal(verify(&p, (gopt_tolerance){.rel = -1, .abs = -1, .slack = 0.3}, NULL, &e), GOPT_EDIFF);
+    assert_int_equal(verify(&p, (gopt_tolerance){.rel = -1, .abs = -1, .slack.abs = 0.5}, NULL, &e), GOPT_OK);
+    assert_int_equal(verify(&p, (gopt_tolerance){.rel = -1, .abs = -1, .slack.abs = 0.3}, NULL, &e), GOPT_EDIFF);
     const pair exact = {GOPT_DTYPE_I32, {5, 0, 0, 0}, {4, 0, 0, 0}, false};
     assert_int_equal(verify(&exact, (gopt_tolerance){.rel = -1, .abs = 1}, NULL, &e), GOPT_OK);
 }
@@ -152,9 +152,57 @@ static void wide_integers_are_exact(void **state)
     assert_int_equal(gopt_verify_tensor(&a, &b, GOPT_TOLERANCE_DEFAULT, NULL, &e), GOPT_EDIFF);
     assert_non_null(strstr(e.msg, "element 1: 9223372036854775807, 9223372036854775806 expected"));
     assert_ok(gopt_verify_tensor(&a, &b, (gopt_tolerance){.rel = -1, .abs = 1}, NULL, &e), &e);
-    assert_ok(gopt_verify_tensor(&a, &b, (gopt_tolerance){.rel = -1, .abs = -1, .slack = 2}, NULL, &e), &e);
+    gopt_tolerance stray = {.rel = -1, .abs = -1, .slack = {.abs = 2}};
+    assert_int_equal(gopt_verify_tensor(&a, &b, stray, NULL, &e), GOPT_EDIFF); /* a measure of floats */
+    stray.slack.strays = 1;
+    assert_ok(gopt_verify_tensor(&a, &b, stray, NULL, &e), &e);
     a.dtype = b.dtype = GOPT_DTYPE_U64;
     assert_int_equal(gopt_verify_tensor(&a, &b, GOPT_TOLERANCE_DEFAULT, NULL, &e), GOPT_EDIFF);
+}
+
+static const struct {
+    gopt_dtype dtype;
+    double noisy[MOST], want[MOST], abs;
+    int strays;
+} noises[] = {
+    {GOPT_DTYPE_F32, {100, 1, 2, 3}, {100, 1, 2, 3}, 0, 0},
+    {GOPT_DTYPE_F32, {100.25, 1, 2, 3.5}, {100, 1, 2, 3}, 4, 0},     /* eight times the largest */
+    {GOPT_DTYPE_F32, {100, 1.5, 9, 3}, {100, 1, 2, 3}, 4, 4},        /* 7 of 100 is no rounding any more */
+    {GOPT_DTYPE_F32, {100, NAN, 2, 3}, {100, INFINITY, 2, 3}, 0, 4}, /* nor is another kind of number */
+    {GOPT_DTYPE_F32, {100, NAN, INFINITY, 3}, {100, NAN, INFINITY, 3}, 0, 0},
+    {GOPT_DTYPE_I64, {7, 1, 2, 3}, {7, 1, 2, 900}, 0, 4}, /* one index moved: four may, the rest is exact */
+    {GOPT_DTYPE_I64, {7, 1, 2, 3}, {7, 1, 2, 3}, 0, 0},
+    {GOPT_DTYPE_U8, {7, 1, 2, 3}, {8, 1, 2, 3}, 0, 0}, /* one step is allowed anyway */
+    {GOPT_DTYPE_U8, {7, 1, 2, 3}, {9, 1, 2, 3}, 0, 4},
+    {GOPT_DTYPE_BOOL, {1, 1, 0, 0}, {1, 0, 0, 0}, 0, 4},
+};
+
+static void slack_is_what_rounding_moves(void **state)
+{
+    (void)state;
+    gopt_arena a = {0};
+    for (int i = 0; i < GOPT_COUNT(noises); i++) {
+        const gopt_tensor *noisy = tensor_of(noises[i].dtype, noises[i].noisy, &a);
+        const gopt_tensor *want = tensor_of(noises[i].dtype, noises[i].want, &a);
+        gopt_slack s = gopt_verify_slack(noisy, want);
+        if (fabs(s.abs - noises[i].abs) > 1e-4 || s.strays != noises[i].strays)
+            fail_msg("row %d: %g and %lld strays", i, s.abs, (long long)s.strays);
+    }
+    const gopt_tensor *longer = gopt_tensor_new(&a, GOPT_DTYPE_F32, 1, (const int64_t[]){MOST + 1});
+    gopt_slack none = gopt_verify_slack(longer, tensor_of(GOPT_DTYPE_F32, noises[2].want, &a));
+    assert_true(none.abs == 0 && none.strays == 0);
+    gopt_arena_fini(&a);
+}
+
+/* An unstable index does not let a wrong one elsewhere pass for ever. */
+static void no_more_strays_than_allowed(void **state)
+{
+    (void)state;
+    gopt_err e = {0};
+    const pair p = {GOPT_DTYPE_I32, {5, 6, 0, 1}, {4, 7, 0, 1}, false};
+    assert_int_equal(verify(&p, (gopt_tolerance){.rel = -1, .abs = -1, .slack.strays = 1}, NULL, &e), GOPT_EDIFF);
+    assert_non_null(strstr(e.msg, "element 1: 6, 7 expected"));
+    assert_ok(verify(&p, (gopt_tolerance){.rel = -1, .abs = -1, .slack.strays = 2}, NULL, &e), &e);
 }
 
 static void complex_numbers_are_compared_by_their_parts(void **state)
@@ -233,6 +281,8 @@ int main(void)
         cmocka_unit_test(the_message_names_the_first_element_and_errors_are_reported),
         cmocka_unit_test(long_tensors_are_compared_to_their_end),
         cmocka_unit_test(wide_integers_are_exact),
+        cmocka_unit_test(slack_is_what_rounding_moves),
+        cmocka_unit_test(no_more_strays_than_allowed),
         cmocka_unit_test(complex_numbers_are_compared_by_their_parts),
         cmocka_unit_test(shapes_and_types_must_agree),
         cmocka_unit_test(strings_must_be_equal),

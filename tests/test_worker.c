@@ -89,7 +89,7 @@ static void a_wrong_result_is_told(void **state)
     ((float *)s.outputs[0].data)[0] = 7;
     gopt_worker *w = start(&s);
     assert_int_equal(ask(w, baseline_request(request), 60, &why), GOPT_TRIAL_wrong);
-    assert_non_null(strstr(why, "case 0, output 0: element 0"));
+    assert_non_null(strstr(why, "inputs random, output 0: element 0"));
     gopt_worker_stop(w);
     test_subject_fini(&s);
 }

@@ -4,7 +4,7 @@
 
 #include "cli.h"
 #include "config.h"
-#include "graph.h"
+#include "inputs.h"
 #include "verify.h"
 
 typedef struct gopt_case {
@@ -13,6 +13,7 @@ typedef struct gopt_case {
     const char *deployed;    /* manifest or bundle to run; NULL: compile with config */
     const gopt_config *config;
     const gopt_shapes *shapes; /* of made-up inputs; may be NULL */
+    gopt_input_case inputs;    /* what made-up inputs are */
     const char *cache_dir, *scratch_dir;
     gopt_tolerance tolerance;
     double timeout_s; /* 0: 10 s when the model has loops, else long enough for any reference */

@@ -58,7 +58,6 @@ typedef struct gopt_job {
     gopt_device device;
     gopt_bench bench;
     gopt_isolated expected_memory[GOPT_CASES_MAX];
-    const char *case_name[GOPT_CASES_MAX];
     gopt_lock lock; /* on OUT */
     gopt_study *study;
     gopt_contender baseline;

@@ -12,7 +12,6 @@
 #include "bundle.h"
 #include "deploy.h"
 #include "stats.h"
-#include "verify.h"
 #include "worker.h"
 
 typedef struct server {
@@ -61,11 +60,13 @@ static gopt_status verify_case(server *v, int k, gopt_err *e)
     for (int run = 0; run < 2; run++) {
         GOPT_TRY(gopt_engine_run(v->engine, 0, e));
         for (int i = 0; i < v->n_outputs; i++) {
-            gopt_tolerance t = {.rel = b->rel, .abs = b->abs, .slack = b->slack[k] ? b->slack[k][i] : 0};
+            gopt_tolerance t = {.rel = b->rel, .abs = b->abs};
+            if (b->slack[k] && b->rel < 0) /* a tolerance that was given is meant */
+                t.slack = b->slack[k][i];
             gopt_status s =
                 gopt_verify_tensor(gopt_engine_output(v->engine, i), &b->expected[k][i], t, &v->difference, e);
             if (s)
-                return gopt_within(e, s, "case %d, output %d", k, i);
+                return gopt_within(e, s, "inputs %s, output %d", gopt_input_case_name(b->kind[k]), i);
         }
     }
     return GOPT_OK;

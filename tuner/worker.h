@@ -14,16 +14,19 @@
 #define GOPT_WORKER_H
 
 #include "graph.h"
+#include "inputs.h"
 #include "study.h"
+#include "verify.h"
 
 /* What every worker of a job shares; lives until the last one is gone. */
 typedef struct gopt_bench {
     const gopt_graph *graph;             /* imported and bound; a worker compiles its own copy-on-write image of it */
     int n_cases;                         /* verification inputs */
+    gopt_input_case kind[8];             /* by case: what its inputs are */
     const gopt_tensor *const *inputs[8]; /* by case: one tensor per graph input */
     const gopt_tensor *expected[8];      /* by case: outputs of the reference */
     double rel, abs;                     /* tolerance; below 0: by dtype */
-    const double *slack[8];              /* by case and output: see verify.h */
+    const gopt_slack *slack[8];          /* by case and output; NULL: none */
     gopt_target target;
     const char *cache_dir, *scratch_dir;
     int64_t import_ns, infer_ns; /* what every compilation would pay again */

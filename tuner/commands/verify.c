@@ -17,6 +17,7 @@
 typedef struct options {
     gopt_pick pick;
     gopt_shapes shapes;
+    gopt_input_case inputs;
     gopt_tolerance tolerance;
     const char *model;
     double timeout_s;
@@ -44,6 +45,19 @@ static void init(void *o)
 static gopt_status parse_tolerance(void *field, const char *text, gopt_err *e)
 {
     return gopt_tolerance_parse(field, text, e);
+}
+
+static gopt_status parse_inputs(void *field, const char *text, gopt_err *e)
+{
+    const char *names[GOPT_INPUT_CASES];
+    for (int i = 0; i < GOPT_INPUT_CASES; i++) {
+        names[i] = gopt_input_case_name((gopt_input_case)i);
+        if (!strcmp(names[i], text)) {
+            *(gopt_input_case *)field = (gopt_input_case)i;
+            return GOPT_OK;
+        }
+    }
+    return gopt_unknown(e, "kind of inputs", text, names, GOPT_INPUT_CASES);
 }
 
 /* ---- telling ---- */
@@ -120,6 +134,7 @@ static gopt_case new_case(session *v, const gopt_graph *g)
     return (gopt_case){.graph = g,
                        .config = &v->config,
                        .shapes = &o->shapes,
+                       .inputs = o->inputs,
                        .cache_dir = v->place.cache,
                        .scratch_dir = v->place.scratch,
                        .tolerance = o->tolerance,
@@ -285,6 +300,8 @@ static const gopt_option rows[] = {
     GOPT_PICK_THREADS(options, pick),
     {"--shape", 0, "NAME=N,..", gopt_parse_shapes, offsetof(options, shapes),
      "sizes of symbolic dimensions of made-up inputs"},
+    {"--inputs", 0, "KIND", parse_inputs, offsetof(options, inputs),
+     "made-up inputs: random (default), zeros, large, tiny, nan or infinite"},
     {"--tolerance", 0, "REL[,ABS]", parse_tolerance, offsetof(options, tolerance),
      "error allowed; default: by element type, 1e-3,1e-4 of the\nlargest value for float32"},
     {"--timeout", 0, "DURATION", gopt_parse_duration, offsetof(options, timeout_s),
