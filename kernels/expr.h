@@ -83,8 +83,8 @@ gopt_expr gopt_expr_copy(gopt_arena *a, const gopt_expr *src);
 void gopt_expr_live(const gopt_expr *x, bool live[GOPT_EXPR_LIMIT]);
 int gopt_expr_loads(const gopt_expr *x); /* 1 + highest operand number loaded; 0 when none */
 int gopt_expr_cost(const gopt_expr *x);  /* rough operations per element: add 1, exp 10, ... */
-/* A float32, float16 or bfloat16 result from loads of these and of bools that only select, logic and tests read; no
- * casts. */
+/* A float32, float16 or bfloat16 result from loads of these, with casts between them, and of bools that only select,
+ * logic and tests read. */
 bool gopt_expr_is_float(const gopt_expr *x);
 bool gopt_expr_equal(const gopt_expr *a, const gopt_expr *b);
 

@@ -90,12 +90,12 @@ static bool is_short(gopt_dtype d)
     return d == GOPT_DTYPE_F32 || gopt_dtype_is_half(d);
 }
 
-static bool float_instr(const gopt_instr *in)
+static bool float_instr(const gopt_expr *x, const gopt_instr *in)
 {
-    if (in->code == GOPT_EXPR_CAST)
+    if (in->code == GOPT_EXPR_CAST && x->at[in->arg[0]].class != GOPT_CLASS_FLOAT)
         return false;
     if (in->class == GOPT_CLASS_BOOL)
-        return true;
+        return in->code != GOPT_EXPR_CAST;
     return in->class == GOPT_CLASS_FLOAT && (is_short(in->dtype) || in->dtype == GOPT_DTYPE_NONE);
 }
 
@@ -106,7 +106,7 @@ bool gopt_expr_is_float(const gopt_expr *x)
         return false;
     gopt_expr_live(x, live);
     for (int k = 0; k < x->n; k++)
-        if (live[k] && !float_instr(&x->at[k]))
+        if (live[k] && !float_instr(x, &x->at[k]))
             return false;
     return true;
 }

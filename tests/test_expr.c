@@ -231,6 +231,10 @@ static void float_expressions_are_told_apart(void **state)
     gopt_expr_op2(&x, GOPT_EXPR_MUL, a, k); /* needs a cast from bool */
     assert_false(gopt_expr_is_float(&x));
     gopt_expr_cast(&x, gopt_expr_load(&x, 2, GOPT_DTYPE_F16), GOPT_DTYPE_F32);
+    assert_true(gopt_expr_is_float(&x));
+    gopt_expr_cast(&x, gopt_expr_load(&x, 3, GOPT_DTYPE_F64), GOPT_DTYPE_F32);
+    assert_false(gopt_expr_is_float(&x));
+    gopt_expr_cast(&x, a, GOPT_DTYPE_BOOL);
     assert_false(gopt_expr_is_float(&x));
 }
 

@@ -18,17 +18,14 @@ static bool is_number(const gopt_instr *in)
     return in->class == GOPT_CLASS_FLOAT && (wide || gopt_dtype_is_half(in->dtype));
 }
 
-/* A cast to a narrower type is left to whoever stores the result. */
-static bool has_code(const gopt_expr *x, int k)
+static bool has_code(const gopt_instr *in, const gopt_expr *x)
 {
-    const gopt_instr *in = &x->at[k];
     if (in->code == GOPT_EXPR_BITNOT || (in->code >= GOPT_EXPR_BITAND && in->code <= GOPT_EXPR_SHR))
         return false;
     if (in->code != GOPT_EXPR_CAST)
         return in->class == GOPT_CLASS_BOOL || is_number(in);
     const gopt_instr *from = &x->at[in->arg[0]];
-    bool rounds = gopt_dtype_is_half(in->dtype) && from->dtype != in->dtype && from->class == GOPT_CLASS_FLOAT;
-    return is_number(in) && (is_number(from) || from->class == GOPT_CLASS_BOOL) && (!rounds || k == x->result);
+    return is_number(in) && (is_number(from) || from->class == GOPT_CLASS_BOOL);
 }
 
 /* Loads become operands, constants registers. False when there are too many. */
@@ -39,7 +36,7 @@ static bool place_inputs(compiler *c, int *operand, int max)
         const gopt_instr *in = &c->x->at[k];
         if (!c->live[k])
             continue;
-        if (!has_code(c->x, k))
+        if (!has_code(in, c->x))
             return false;
         if (in->code == GOPT_EXPR_ACC)
             c->reg[k] = 0;
@@ -110,6 +107,8 @@ static bool place(compiler *c, int k)
         o->code = GOPT_EXPR_MUL;
         o->arg[1] = o->arg[0];
     }
+    if (in->code == GOPT_EXPR_CAST && gopt_dtype_is_half(in->dtype))
+        o->code = in->dtype == GOPT_DTYPE_F16 ? GOPT_TILE_TO_F16 : GOPT_TILE_TO_BF16;
     int r = take_register(c);
     c->reg[k] = r;
     o->dst = (unsigned char)r;

@@ -15,8 +15,11 @@ enum {
     GOPT_TILE_UNIT = 16      /* tiles are multiples of the widest vector */
 };
 
+/* Casts that round, after the codes of expressions. */
+enum { GOPT_TILE_TO_F16 = GOPT_EXPR_CODE_COUNT, GOPT_TILE_TO_BF16 };
+
 typedef struct gopt_tile_op {
-    unsigned char code; /* gopt_expr_code; CAST copies */
+    unsigned char code; /* gopt_expr_code, of which CAST copies, or one of these */
     unsigned char dst, arg[3];
 } gopt_tile_op;
 

@@ -44,7 +44,7 @@ static gopt_status try_fuse(gopt_node *n, bool float_only, gopt_pass_run *run, g
 {
     gopt_region r = {0};
     gopt_region_limits limits = {
-        .ops = (int)run->knob[MAX_OPS], .inputs = (int)run->knob[MAX_INPUTS], .float_only = float_only};
+        .ops = (int)run->knob[MAX_OPS], .inputs = (int)run->knob[MAX_INPUTS], .float_only = float_only, .casts = true};
     gopt_expr x = gopt_expr_new(&r.arena);
     gopt_status s = gopt_region_grow(&r, n, &limits, e);
     if (!s && r.n > 1 && gopt_region_build(&r, &x, 0, NULL, -1) >= 0 && (!float_only || gopt_expr_is_float(&x))) {

@@ -40,28 +40,42 @@ static bool expression(const gopt_node *n, gopt_expr *x, gopt_arena *a)
     return gopt_op_expr(x, n->op, n->attrs, dtype, n->n_in, &why) == GOPT_OK;
 }
 
-/* Instructions that compute something; *floats: all of them on float32, float16, bfloat16 and bool, without casts. */
-static int count_ops(const gopt_expr *x, bool *floats)
+bool gopt_region_is_quick(gopt_dtype d)
+{
+    return d == GOPT_DTYPE_F32 || gopt_dtype_is_half(d);
+}
+
+typedef struct content {
+    int ops;     /* instructions that compute something */
+    bool floats; /* all of them on float32, float16, bfloat16 and bool, and casts only between the first three */
+    bool casts;
+} content;
+
+static bool is_number(const gopt_instr *in)
+{
+    return in->class == GOPT_CLASS_FLOAT && (in->dtype == GOPT_DTYPE_NONE || gopt_region_is_quick(in->dtype));
+}
+
+static content content_of(const gopt_expr *x)
 {
     bool live[GOPT_EXPR_LIMIT];
-    int ops = 0;
+    content c = {.floats = true};
     gopt_expr_live(x, live);
-    *floats = true;
     for (int k = 0; k < x->n; k++) {
         const gopt_instr *in = &x->at[k];
         if (!live[k])
             continue;
-        ops += gopt_expr_code_args(in->code) > 0;
-        bool number = in->class == GOPT_CLASS_FLOAT && in->dtype != GOPT_DTYPE_F64;
-        *floats &= (number || in->class == GOPT_CLASS_BOOL) && in->code != GOPT_EXPR_CAST;
+        c.ops += gopt_expr_code_args(in->code) > 0;
+        bool cast = in->code == GOPT_EXPR_CAST;
+        c.casts |= cast;
+        c.floats &= cast ? is_number(in) && is_number(&x->at[in->arg[0]]) : is_number(in) || in->class == GOPT_CLASS_BOOL;
     }
-    return ops;
+    return c;
 }
 
 int gopt_region_ops(const gopt_expr *x)
 {
-    bool floats;
-    return x->result < 0 ? 0 : count_ops(x, &floats);
+    return x->result < 0 ? 0 : content_of(x).ops;
 }
 
 /* ---- growing ---- */
@@ -107,28 +121,22 @@ static void add(gopt_region *r, gopt_node *n, const gopt_expr *x, int ops, const
             r->in[r->n_in++] = n->in[k];
 }
 
-bool gopt_region_is_quick(gopt_dtype d)
-{
-    return d == GOPT_DTYPE_F32 || gopt_dtype_is_half(d);
-}
-
 static bool try_add(gopt_region *r, gopt_node *n, const gopt_region_limits *limits)
 {
     const gopt_node *sink = r->n ? r->node[0] : n;
     gopt_expr x;
-    bool floats;
     if (r->n == GOPT_REGION_NODES || n->graph != sink->graph || !expression(n, &x, &r->arena) ||
         !gopt_rewrite_same_shape(&n->out[0]->fact, &sink->out[0]->fact))
         return false;
-    int ops = count_ops(&x, &floats);
+    content c = content_of(&x);
     /* Kernels that compute in float32 are much faster than those for all types: a node that they can do must not become
      * part of a group that they cannot. */
-    bool quick = floats && gopt_region_is_quick(n->out[0]->fact.dtype);
-    bool fits = limits->float_only ? floats : !quick;
-    if (!fits || r->ops + ops > limits->ops ||
+    bool quick = c.floats && gopt_region_is_quick(n->out[0]->fact.dtype);
+    bool fits = limits->float_only ? c.floats && (limits->casts || !c.casts) : !quick;
+    if (!fits || r->ops + c.ops > limits->ops ||
         inputs_with(r, n, limits->root) > GOPT_MIN(limits->inputs, GOPT_REGION_INPUTS))
         return false;
-    add(r, n, &x, ops, limits->root);
+    add(r, n, &x, c.ops, limits->root);
     return true;
 }
 

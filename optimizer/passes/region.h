@@ -20,7 +20,8 @@ typedef struct gopt_region {
 typedef struct gopt_region_limits {
     int ops, inputs;
     const gopt_value *root; /* not counted as an input; NULL: none */
-    bool float_only;        /* only nodes on float32, float16, bfloat16 and bool, without casts */
+    bool float_only;        /* only nodes on float32, float16, bfloat16 and bool */
+    bool casts;             /* of these, also casts between the first three */
 } gopt_region_limits;
 
 /* Grows the region of sink m as far as the limits allow. r is zeroed; r->n == 0 when m itself is none. Free it with

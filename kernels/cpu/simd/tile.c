@@ -298,12 +298,22 @@ static void run_op(gopt_expr_code code, const tile_args *t)
     }
 }
 
+static void round_half(const tile_args *t, bool brain)
+{
+    uint16_t half[GOPT_TILE_MAX];
+    GOPT_LEVEL(gopt_half_narrow)(half, t->a, t->n, brain);
+    GOPT_LEVEL(gopt_half_widen)(t->d, half, t->n, brain);
+}
+
 void GOPT_LEVEL(gopt_tile_run)(const gopt_tile *p, float *const *reg, int n)
 {
     for (int k = 0; k < p->n_op; k++) {
         const gopt_tile_op *o = &p->op[k];
         tile_args t = {.d = reg[o->dst], .a = reg[o->arg[0]], .b = reg[o->arg[1]], .c = reg[o->arg[2]], .n = n};
-        run_op((gopt_expr_code)o->code, &t);
+        if (o->code < GOPT_EXPR_CODE_COUNT)
+            run_op((gopt_expr_code)o->code, &t);
+        else
+            round_half(&t, o->code == GOPT_TILE_TO_BF16);
     }
 }
 
