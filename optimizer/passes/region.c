@@ -68,7 +68,8 @@ static content content_of(const gopt_expr *x)
         c.ops += gopt_expr_code_args(in->code) > 0;
         bool cast = in->code == GOPT_EXPR_CAST;
         c.casts |= cast;
-        c.floats &= cast ? is_number(in) && is_number(&x->at[in->arg[0]]) : is_number(in) || in->class == GOPT_CLASS_BOOL;
+        c.floats &=
+            cast ? is_number(in) && is_number(&x->at[in->arg[0]]) : is_number(in) || in->class == GOPT_CLASS_BOOL;
     }
     return c;
 }
