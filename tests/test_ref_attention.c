@@ -253,6 +253,76 @@ static void narrow_weights_are_unpacked(void **state)
     ref_end(&c);
 }
 
+/* ---- gopt ---- */
+
+/* Two heads of size 1 out of one product: equal scores, one query, two keys. */
+static ref_case strided(void)
+{
+    ref_case c = ref_begin("gopt:Attention");
+    ref_input(&c, F32, DIMS(1, 1, 2), 0, NULL);
+    ref_input(&c, F32, DIMS(1, 2, 2), VALUES(1));
+    ref_input(&c, F32, DIMS(1, 2, 5), VALUES(99, 99, 99, 1, 10, 99, 99, 99, 3, 30));
+    ref_int(&c, "q_num_heads", 2);
+    ref_int(&c, "kv_num_heads", 2);
+    ref_int(&c, "head_size", 1);
+    ref_int(&c, "v_head_size", 1);
+    ref_int(&c, "v_first", 3);
+    return c;
+}
+
+static void heads_are_read_where_they_lie(void **state)
+{
+    (void)state;
+    ref_case plain = strided(), filled = strided(), none = strided(), past = strided();
+    assert_ok(ref_run(&plain, 3), &plain.e);
+    ref_expect(&plain, 0, F32, DIMS(1, 1, 2), 1e-6, VALUES(2, 20));
+    ref_expect(&plain, 2, F32, DIMS(1, 2, 2, 1), 0, VALUES(1, 3, 10, 30));
+    for (int k = 0; k < 3; k++)
+        ref_absent(&filled);
+    ref_input(&filled, BOOL, DIMS(2, 1, 2), VALUES(1, 1, 1, 0));
+    ref_float(&filled, "fill", -1000);
+    assert_ok(ref_run(&filled, 1), &filled.e);
+    ref_expect(&filled, 0, F32, DIMS(1, 1, 2), 1e-6, VALUES(2, 10));
+    ref_input(&none, F32, DIMS(2), VALUES(-INFINITY));
+    assert_ok(ref_run(&none, 1), &none.e);
+    ref_expect(&none, 0, F32, DIMS(1, 1, 2), 0, VALUES(NAN, NAN));
+    ref_absent(&past);
+    ref_input(&past, F32, DIMS(1, 2, 1, 1), VALUES(1));
+    ref_input(&past, F32, DIMS(1, 2, 1, 1), VALUES(5, 50));
+    ref_int(&past, "is_causal", 1);
+    assert_ok(ref_run(&past, 1), &past.e);
+    ref_expect(&past, 0, F32, DIMS(1, 1, 2), 1e-6, VALUES(3, 30));
+    ref_end(&plain);
+    ref_end(&filled);
+    ref_end(&none);
+    ref_end(&past);
+}
+
+static void heads_that_are_not_there(void **state)
+{
+    (void)state;
+    ref_case room = strided(), heads = ref_begin("gopt:Attention"), mask = strided(), past = strided();
+    ref_int(&room, "k_first", 1);
+    ref_expect_error(&room, GOPT_EINPUT, "no room");
+    for (int k = 0; k < 3; k++)
+        ref_varied(&heads, F32, DIMS(1, 2, 6));
+    ref_expect_error(&heads, GOPT_EINPUT, "q_num_heads");
+    ref_int(&heads, "q_num_heads", 3);
+    ref_int(&heads, "kv_num_heads", 2);
+    ref_int(&heads, "head_size", 2);
+    ref_int(&heads, "v_head_size", 3);
+    ref_expect_error(&heads, GOPT_EINPUT, "evenly");
+    ref_varied(&mask, F32, DIMS(1, 3));
+    ref_expect_error(&mask, GOPT_EINPUT, "mask");
+    ref_absent(&past);
+    ref_varied(&past, F32, DIMS(1, 2, 1, 1));
+    ref_expect_error(&past, GOPT_EINPUT, "go together");
+    ref_end(&room);
+    ref_end(&heads);
+    ref_end(&mask);
+    ref_end(&past);
+}
+
 /* ---- refusals ---- */
 
 static void shapes_that_do_not_fit(void **state)
@@ -279,9 +349,11 @@ static void shapes_that_do_not_fit(void **state)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    ref_case c = even(2, 2), m = projected();
+    ref_case c = even(2, 2), m = projected(), o = strided();
     ref_expect_oom_safe(&c, 4);
     ref_expect_oom_safe(&m, 2);
+    ref_expect_oom_safe(&o, 3);
+    ref_end(&o);
     ref_end(&c);
     ref_end(&m);
 }
@@ -290,6 +362,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_weigh_values),
+        cmocka_unit_test(heads_are_read_where_they_lie),
+        cmocka_unit_test(heads_that_are_not_there),
         cmocka_unit_test(every_stage_can_be_seen),
         cmocka_unit_test(causal_queries_see_the_past),
         cmocka_unit_test(windows_bound_both_sides),

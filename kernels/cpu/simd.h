@@ -88,6 +88,7 @@ typedef struct gopt_simd {
                       const float *shift);
     /* Sum of x - origin; into *square that of its squares. */
     float (*moments)(const float *x, int64_t n, float origin, float *square);
+    float (*exp_row)(float *y, const float *x, int64_t n, float shift); /* y = e^(x - shift); their sum */
     void (*softmax_row)(float *y, const float *x, int64_t n, bool log);
     /* along n elements that lie `step` apart, for `cols` neighbours */
     void (*softmax_columns)(float *y, const float *x, int64_t n, int64_t step, int64_t cols, bool log);

@@ -2,7 +2,6 @@
 #include "ref/attention_head.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "ref/axis.h"
@@ -33,10 +32,10 @@ static bool is_masked(const double *bias, int64_t t)
     return bias || t == 0;
 }
 
-static void softmax(double *v, int64_t n)
+static void softmax(double *v, int64_t n, bool plain)
 {
     double max = gopt_axis_largest(v, n), sum = 0;
-    if (max == -INFINITY)
+    if (max == -INFINITY && !plain)
         max = 0;
     for (int64_t j = 0; j < n; j++)
         sum += v[j] = exp(v[j] - max);
@@ -52,15 +51,18 @@ void gopt_attention_head_run(const gopt_attention_head *h, double *y)
     for (int64_t i = 0; i < n && h->softcap > 0; i++)
         h->scores[i] = tanh(h->scores[i] / h->softcap) * h->softcap;
     keep(h, GOPT_ATTENTION_CAPPED);
+    for (int64_t i = 0; i < n && h->keep; i++)
+        if (h->keep[i] == 0)
+            h->scores[i] = h->fill;
     for (int64_t i = 0; i < n && h->bias; i++)
         h->scores[i] += h->bias[i];
     keep(h, GOPT_ATTENTION_BIASED);
     for (int64_t i = 0; i < h->s; i++) {
         double *row = h->scores + i * h->t;
-        if (is_masked(h->bias ? h->bias + i * h->t : NULL, h->t))
+        if (!h->like_softmax && is_masked(h->bias ? h->bias + i * h->t : NULL, h->t))
             memset(row, 0, (size_t)h->t * sizeof *row);
         else
-            softmax(row, h->t);
+            softmax(row, h->t, h->like_softmax);
     }
     keep(h, GOPT_ATTENTION_WEIGHTS);
     memset(y, 0, (size_t)(h->s * h->dv) * sizeof *y);

@@ -2,6 +2,7 @@
 #ifndef GOPT_REF_ATTENTION_HEAD_H
 #define GOPT_REF_ATTENTION_HEAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum gopt_attention_stage {
@@ -16,13 +17,16 @@ typedef struct gopt_attention_head {
     double scale;            /* of the products */
     double softcap;          /* 0: none */
     const double *q, *k, *v; /* s x d, t x d, t x dv */
+    const double *keep;      /* s x t: where 0 the score is `fill`, before the bias; NULL: none */
+    double fill;
     const double *bias;      /* s x t, -inf where masked; NULL: none */
+    bool like_softmax;       /* a query that may look at no key gives NaN */
     double *scores, *turned; /* room for s x t and for t x d */
     gopt_attention_stage stage;
     double *kept; /* gets the scores (s x t) at that stage, or NULL */
 } gopt_attention_head;
 
-/* y (s x dv). A query that may look at no key gives zeros. */
+/* y (s x dv). A query that may look at no key gives zeros, unless like_softmax. */
 void gopt_attention_head_run(const gopt_attention_head *h, double *y);
 
 #endif

@@ -44,6 +44,10 @@
     {                                                                                                                  \
         "resize_f32", "Resize", attrs, in, NULL, NULL                                                                  \
     }
+#define ATTENTION(op, attrs, in, extra, post)                                                                          \
+    {                                                                                                                  \
+        "attention_f32", op, attrs, in, extra, post                                                                    \
+    }
 #define TRANSPOSED(attrs, in, post)                                                                                    \
     {                                                                                                                  \
         "conv_transpose_f32", "ConvTranspose", attrs, in, NULL, post                                                   \
@@ -299,6 +303,31 @@ const problem_text problems[] = {
     {"dynamic_quantize_linear", "DynamicQuantizeLinear", "test_outputs=3", "f32[30]~1:2", NULL, NULL},
     MOVE("scatter_nd_any", "ScatterND", NULL, "f32[4,5,6] i64[2,2]={0,1,-1,4} f32[2,6]", NULL),
     MOVE("scatter_nd_any", "ScatterND", NULL, "i64[9] i64[3,1]={8,0,0} i64[3]", NULL),
+    ATTENTION("Attention", NULL, "f32[2,3,7,5] f32[2,3,9,5] f32[2,3,9,6]", NULL, NULL),
+    ATTENTION("Attention", "is_causal=1", "f32[1,2,70,16] f32[1,2,70,16] f32[1,2,70,16]", NULL, NULL),
+    ATTENTION("Attention", "q_num_heads=4 kv_num_heads=2 scale=0.3",
+              "f32[2,33,32] f32[2,150,16] f32[2,150,10] f32[150]", NULL, NULL),
+    ATTENTION("Attention", "q_num_heads=4 kv_num_heads=1 softcap=2f", "f32[2,9,32] f32[2,11,8] f32[2,11,8] b[2,1,9,11]",
+              "f32[32]", "add(acc, in4)"),
+    ATTENTION("Attention", "test_outputs=3 is_causal=1",
+              "f32[2,3,5,8] f32[2,3,5,8] f32[2,3,5,8] - f32[2,3,70,8] f32[2,3,70,8]", NULL, NULL),
+    ATTENTION("Attention", "test_outputs=3",
+              "f32[2,3,1,8] f32[2,3,1,8] f32[2,3,1,8] f32[2,1,1,71] f32[2,3,70,8] f32[2,3,70,8]", NULL, NULL),
+    ATTENTION("Attention", NULL, "f32[1,1,6,8] f32[1,1,20,8] f32[1,1,20,8] f32[1,1,6,13]", NULL, NULL),
+    ATTENTION("Attention", NULL, "f32[1,1,2,8] f32[1,1,20,8] f32[1,1,20,8] b[2,20]={0}", NULL, NULL),
+    ATTENTION("Attention", "left_window_size=3 right_window_size=2", "f32[1,2,90,8] f32[1,2,90,8] f32[1,2,90,8]", NULL,
+              NULL),
+    ATTENTION("Attention", "left_window_size=0 right_window_size=0", "f32[1,2,90,8] f32[1,2,20,8] f32[1,2,20,8]", NULL,
+              NULL),
+    ATTENTION("Attention", NULL, "f32[1,2,9,8] f32[1,2,0,8] f32[1,2,0,8]", NULL, NULL),
+    ATTENTION("gopt:Attention", "q_num_heads=3 kv_num_heads=3 head_size=5 v_head_size=6 k_first=15 v_first=30",
+              "f32[2,70,48] f32[2,70,48] f32[2,70,48] f32[2,1,1,70]", NULL, "max(acc, const(0))"),
+    ATTENTION("gopt:Attention", "q_num_heads=4 kv_num_heads=2 head_size=8 v_head_size=8 fill=-10000f",
+              "f32[2,4,70,8] f32[2,70,16] f32[2,2,70,8] f32[4,70,70] - - b[70,70]", NULL, NULL),
+    ATTENTION("gopt:Attention", "q_num_heads=2 kv_num_heads=2 head_size=8 v_head_size=400 test_outputs=3 is_causal=1",
+              "f32[2,3,16] f32[2,3,16] f32[2,2,3,400] f32[1,2,3,1] f32[2,2,130,8] f32[2,2,130,400]", NULL, NULL),
+    ATTENTION("gopt:Attention", "q_num_heads=1 kv_num_heads=1 head_size=8 v_head_size=8",
+              "f32[1,1,8] f32[1,300,8] f32[1,300,8] - - - b[300]={0}", NULL, NULL),
     {0},
 };
 
@@ -345,6 +374,12 @@ const problem_text bench_problems[] = {
     REDUCE("GlobalAveragePool", NULL, "f32[1,2048,7,7]", NULL),
     LAYERNORM("com.microsoft:SkipLayerNormalization", NULL, "f32[1,128,768] f32[1,128,768] f32[768] f32[768] f32[768]"),
     LAYERNORM("LayerNormalization", NULL, "f32[128,768] f32[768] f32[768]"),
+    ATTENTION("Attention", "q_num_heads=12 kv_num_heads=12", "f32[1,128,768] f32[1,128,768] f32[1,128,768] f32[128]",
+              NULL, NULL),
+    ATTENTION("Attention", "q_num_heads=12 kv_num_heads=12", "f32[1,1024,768] f32[1,1024,768] f32[1,1024,768]", NULL,
+              NULL),
+    ATTENTION("Attention", "q_num_heads=12 kv_num_heads=12", "f32[1,1,768] f32[1,1024,768] f32[1,1024,768]", NULL,
+              NULL),
     POOL("MaxPool", "kernel_shape=3,3 strides=2,2 pads=1,1,1,1", "f32[1,64,112,112]", NULL),
     POOL("MaxPool", "kernel_shape=2,2 strides=2,2", "f32[1,64,112,112]", NULL),
     POOL("AveragePool", "kernel_shape=3,3 pads=1,1,1,1", "f32[1,64,56,56]", NULL),

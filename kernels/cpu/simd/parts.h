@@ -38,6 +38,7 @@ void GOPT_LEVEL(gopt_affine)(float *y, const float *x, int64_t n, float origin, 
 void GOPT_LEVEL(gopt_scale_row)(float *y, const float *x, int64_t n, float origin, float a, float b, const float *scale,
                                 const float *shift);
 float GOPT_LEVEL(gopt_moments)(const float *x, int64_t n, float origin, float *square);
+float GOPT_LEVEL(gopt_exp_row)(float *y, const float *x, int64_t n, float shift);
 void GOPT_LEVEL(gopt_softmax_row)(float *y, const float *x, int64_t n, bool log);
 void GOPT_LEVEL(gopt_softmax_columns)(float *y, const float *x, int64_t n, int64_t step, int64_t cols, bool log);
 void GOPT_LEVEL(gopt_lstm_cell)(int64_t n, const float *const *gate, float *c, float *h);

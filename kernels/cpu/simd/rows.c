@@ -174,8 +174,7 @@ float GOPT_LEVEL(gopt_moments)(const float *x, int64_t n, float origin, float *s
     return sum;
 }
 
-/* y = e^(x - shift); the sum of all. */
-static float exp_row(float *y, const float *x, int64_t n, float shift)
+float GOPT_LEVEL(gopt_exp_row)(float *y, const float *x, int64_t n, float shift)
 {
     vf s = {0};
     int64_t i = 0;
@@ -201,7 +200,7 @@ void GOPT_LEVEL(gopt_softmax_row)(float *y, const float *x, int64_t n, bool log)
             y[i] = x[i] - most - logf(sum);
         return;
     }
-    float sum = exp_row(y, x, n, most);
+    float sum = GOPT_LEVEL(gopt_exp_row)(y, x, n, most);
     GOPT_LEVEL(gopt_affine)(y, y, n, 0, 1 / sum, 0);
 }
 

@@ -25,6 +25,7 @@ const gopt_simd GOPT_LEVEL(gopt_simd) = {
     .affine = GOPT_LEVEL(gopt_affine),
     .scale_row = GOPT_LEVEL(gopt_scale_row),
     .moments = GOPT_LEVEL(gopt_moments),
+    .exp_row = GOPT_LEVEL(gopt_exp_row),
     .softmax_row = GOPT_LEVEL(gopt_softmax_row),
     .softmax_columns = GOPT_LEVEL(gopt_softmax_columns),
     .lstm_cell = GOPT_LEVEL(gopt_lstm_cell),
