@@ -20,13 +20,13 @@ enum { FEW = 4 }; /* queries for which it does not pay to lay out keys and value
 typedef struct spec {
     gopt_attention a;
     const gopt_simd *simd;
-    bool pack;                      /* keys and values are laid out in panels, in phase 0 */
-    bool join;                      /* past and present are brought together, in phase 0 */
-    int64_t block_q, blocks;        /* blocks of queries of a head */
-    int64_t block_k;                /* a multiple of the width of a panel */
-    int64_t k_size, v_size;         /* floats of a head's panels */
-    int64_t joined[2];              /* where in the workspace keys and values are brought together */
-    int64_t k_at, v_at, scratch_at; /* in the workspace, in floats */
+    bool pack;                                        /* keys and values are laid out in panels, in phase 0 */
+    bool join;                                        /* past and present are brought together, in phase 0 */
+    int64_t block_q, blocks;                          /* blocks of queries of a head */
+    int64_t block_k;                                  /* a multiple of the width of a panel */
+    int64_t k_size, v_size;                           /* floats of a head's panels */
+    int64_t joined[2];                                /* where in the workspace keys and values are brought together */
+    int64_t k_at, v_at, scratch_at;                   /* in the workspace, in floats */
     int64_t q_size, score_size, weight_size, scratch; /* of one part */
     gopt_post post;
 } spec;
@@ -336,16 +336,16 @@ static void run_tiles(const block *c)
     int64_t lo, hi, unused;
     seen(a, c->first, &lo, &unused);
     seen(a, c->first + c->rows - 1, &unused, &hi);
-    s->simd->pack(&(gopt_packing){.src = (const float *)c->t->in[GOPT_ATTENTION_Q] +
-                                         gopt_heads_at(&a->q, c->b, c->h, c->first),
-                                  .n = c->rows,
-                                  .k = a->d,
-                                  .step = a->q.of_row,
-                                  .depth = 1,
-                                  .unit = s->simd->mr,
-                                  .scale = a->scale,
-                                  .dst = c->q,
-                                  .last = gopt_ceil_div(c->rows, s->simd->mr)});
+    s->simd->pack(
+        &(gopt_packing){.src = (const float *)c->t->in[GOPT_ATTENTION_Q] + gopt_heads_at(&a->q, c->b, c->h, c->first),
+                        .n = c->rows,
+                        .k = a->d,
+                        .step = a->q.of_row,
+                        .depth = 1,
+                        .unit = s->simd->mr,
+                        .scale = a->scale,
+                        .dst = c->q,
+                        .last = gopt_ceil_div(c->rows, s->simd->mr)});
     bool begun = false;
     for (int64_t key = lo / s->block_k * s->block_k; key < hi; key += s->block_k, begun = true) {
         int64_t n = GOPT_MIN(s->block_k, GOPT_MIN(a->keys, hi) - key);

@@ -1,0 +1,487 @@
+/* recognize_attention.c: finds attention where exporters have written it out, and makes it gopt Attention, which reads
+ * heads where they lie (kernels/ref/gopt_attention.c).
+ *
+ *     s = q k^T, times and divided by scalars, softcap * tanh(s / softcap)
+ *     s = where(keep, s, fill), or s * keep for a constant keep of 0 and 1
+ *     s = s + mask, s - mask, more than once
+ *     y = softmax(s) v
+ *
+ * Every part but the products and the softmax may be missing. Scalars may also stand before the product; k^T, v and q
+ * are followed through transposes, views, splits and slices, heads repeated for several of queries, and the
+ * concatenation with those of the past; transposes of y are undone. Legal when all is float32 and of known shape,
+ * nothing else reads what lies between (concatenations apart, which become outputs), masks broadcast to the scores
+ * without enlarging them, softmax runs along the last axis, and neither keys nor values are constant (those products
+ * are better off with packed constants). Results differ by rounding, and where a product that keep multiplies by 0 is
+ * not finite. */
+#include <math.h>
+#include <string.h>
+
+#include "passes/attention_heads.h"
+#include "passes/drop_identity.h"
+#include "passes/match.h"
+
+/* The parts of the scores, from the softmax downwards: none may follow one of a later kind. */
+typedef enum stage { ADDED, REPLACED, CAPPED, SCALED } stage;
+
+typedef struct attention {
+    gopt_match match;
+    gopt_graph *g;
+    gopt_value *scores; /* a value of their shape */
+    gopt_node *product, *last;
+    gopt_heads_shape q, k, v; /* k and v: with the past, as the products see them */
+    int64_t dim[GOPT_RANK_MAX];
+    int rank;
+    double scale, softcap, fill;
+    gopt_value *mask[3];
+    bool minus[3];
+    int n_masks;
+    gopt_value *keep;
+    bool inverted; /* keep is what to replace */
+} attention;
+
+/* ---- from the softmax downwards ---- */
+
+static bool is_product(const gopt_node *n)
+{
+    bool fused = n && n->post.result < 0 && !strcmp(n->op->domain, "com.microsoft") &&
+                 !strcmp(n->op->name, "FusedMatMul") && !gopt_attr_int(n->attrs, "transA", 0) &&
+                 !gopt_attr_int(n->attrs, "transBatchA", 0) && !gopt_attr_int(n->attrs, "transBatchB", 0);
+    return fused || gopt_rewrite_is(n, "MatMul");
+}
+
+/* v broadcasts to the scores, along the keys, too. */
+static bool is_mask(const attention *a, const gopt_value *v, gopt_dtype d)
+{
+    const gopt_fact *f = &v->fact;
+    return f->dtype == d && f->rank > 0 && f->rank <= a->rank && gopt_rewrite_broadcasts(f, &a->scores->fact);
+}
+
+static bool is_zero_one(const gopt_value *v)
+{
+    if (!gopt_value_is_const(v) || v->fact.dtype != GOPT_DTYPE_F32)
+        return false;
+    for (int64_t i = 0; i < gopt_tensor_count(v->fact.constant); i++) {
+        double x = gopt_tensor_get(v->fact.constant, i);
+        if (x != 0 && x != 1)
+            return false;
+    }
+    return true;
+}
+
+static bool descend(attention *a, gopt_value *v, stage at);
+
+/* Goes on with operand k of n, or leaves the attention as it was. */
+static bool onward(attention *a, gopt_node *n, int k, stage at, const attention *with)
+{
+    attention next = *with;
+    gopt_match_add(&next.match, n);
+    if (!descend(&next, n->in[k], at))
+        return false;
+    *a = next;
+    return true;
+}
+
+static bool take_mask(attention *a, gopt_node *n, bool minus)
+{
+    for (int k = 0; k < (minus ? 1 : 2); k++) {
+        attention with = *a;
+        if (a->n_masks == GOPT_COUNT(a->mask) || !is_mask(a, n->in[1 - k], GOPT_DTYPE_F32))
+            continue;
+        with.minus[with.n_masks] = minus;
+        with.mask[with.n_masks++] = n->in[1 - k];
+        if (onward(a, n, k, ADDED, &with))
+            return true;
+    }
+    return false;
+}
+
+static bool take_where(attention *a, gopt_node *n)
+{
+    attention with = *a;
+    for (int k = 1; k < 3; k++) {
+        if (!gopt_value_scalar(n->in[3 - k], &with.fill) || !is_mask(a, n->in[0], GOPT_DTYPE_BOOL))
+            continue;
+        with.keep = n->in[0];
+        with.inverted = k == 2;
+        return onward(a, n, k, REPLACED, &with);
+    }
+    return false;
+}
+
+static bool take_product_mask(attention *a, gopt_node *n)
+{
+    attention with = *a;
+    for (int k = 0; k < 2; k++) {
+        if (!is_zero_one(n->in[1 - k]) || !is_mask(a, n->in[1 - k], GOPT_DTYPE_F32))
+            continue;
+        with.keep = n->in[1 - k];
+        with.fill = 0;
+        return onward(a, n, k, REPLACED, &with);
+    }
+    return false;
+}
+
+static bool take_factor(attention *a, gopt_node *n, stage at)
+{
+    attention with = *a;
+    double c;
+    gopt_value *other = NULL;
+    bool divides = gopt_rewrite_is(n, "Div");
+    for (int k = divides ? 1 : 0; k < 2; k++) {
+        if (!gopt_rewrite_scalar_operand(n, k, &c, &other) || c == 0)
+            continue;
+        gopt_node *tanh = gopt_rewrite_producer(other, "Tanh");
+        if (tanh && at < SCALED && !a->softcap && !divides) {
+            with.softcap = c;
+            gopt_match_add(&with.match, n);
+            return onward(a, tanh, 0, CAPPED, &with);
+        }
+        with.scale = divides ? with.scale / c : with.scale * c;
+        return onward(a, n, 1 - k, SCALED, &with);
+    }
+    return false;
+}
+
+static bool take_product(attention *a, gopt_node *n)
+{
+    gopt_match_add(&a->match, n);
+    a->product = n;
+    a->scale *= gopt_attr_float(n->attrs, "alpha", 1);
+    return n->n_in == 2 && n->in[0]->fact.rank == a->rank && n->in[1]->fact.rank == a->rank;
+}
+
+static bool descend(attention *a, gopt_value *v, stage at)
+{
+    gopt_node *n = v->producer;
+    if (!n || n->graph != a->g || a->match.full || v->fact.dtype != GOPT_DTYPE_F32 ||
+        !gopt_rewrite_same_shape(&v->fact, &a->scores->fact))
+        return false;
+    if (is_product(n))
+        return take_product(a, n);
+    if ((gopt_rewrite_is(n, "Mul") || gopt_rewrite_is(n, "Div")) && take_factor(a, n, at))
+        return true;
+    if (at == ADDED && gopt_rewrite_is(n, "Add"))
+        return take_mask(a, n, false);
+    if (at == ADDED && gopt_rewrite_is(n, "Sub"))
+        return take_mask(a, n, true);
+    if (at == ADDED && gopt_rewrite_is(n, "Where"))
+        return take_where(a, n);
+    return at == ADDED && gopt_rewrite_is(n, "Mul") && take_product_mask(a, n);
+}
+
+/* ---- shapes ---- */
+
+/* (batch, heads) of a value of the scores' rank: matrices alone are one head, a batch of them that many. */
+static void leading(const attention *a, const int64_t *dim, gopt_heads_shape *s)
+{
+    s->batch = a->rank == 4 ? dim[0] : 1;
+    s->heads = a->rank == 4 ? dim[1] : a->rank == 3 ? dim[0] : 1;
+}
+
+static bool read_shapes(attention *a)
+{
+    int64_t q[GOPT_RANK_MAX], k[GOPT_RANK_MAX], v[GOPT_RANK_MAX], y[GOPT_RANK_MAX];
+    int r = a->rank;
+    bool turned = gopt_attr_int(a->product->attrs, "transB", 0) != 0;
+    if (!gopt_fact_static(&a->scores->fact, a->dim) || !gopt_fact_static(&a->product->in[0]->fact, q) ||
+        !gopt_fact_static(&a->product->in[1]->fact, k) || a->last->in[1]->fact.rank != r ||
+        !gopt_fact_static(&a->last->in[1]->fact, v) || !gopt_fact_static(&a->last->out[0]->fact, y))
+        return false;
+    for (int d = 0; d < r - 2; d++)
+        if (q[d] != a->dim[d] || k[d] != a->dim[d] || v[d] != a->dim[d])
+            return false;
+    leading(a, a->dim, &a->q);
+    a->k = a->v = a->q;
+    a->q.length = a->dim[r - 2];
+    a->k.length = a->v.length = a->dim[r - 1];
+    a->q.size = a->k.size = q[r - 1];
+    a->v.size = v[r - 1];
+    for (int d = 0; d < r; d++)
+        if (a->dim[d] < 1)
+            return false;
+    return a->q.size > 0 && a->v.size > 0 && k[turned ? r - 1 : r - 2] == a->k.size;
+}
+
+/* ---- the past ---- */
+
+/* Keys (0) and values (1): what is new, and where there is one, what they are concatenated with. */
+typedef struct side {
+    gopt_node *concat;
+    gopt_value *past, *now;
+    bool turned;
+    gopt_heads_shape shape; /* of what is new */
+    int64_t past_length;
+} side;
+
+static void split_past(const attention *a, gopt_value *v, bool turned, gopt_heads_shape shape, side *s)
+{
+    static const int64_t turn[] = {0, 1, 3, 2};
+    int64_t dim[GOPT_RANK_MAX];
+    int axis;
+    *s = (side){.now = gopt_heads_ungroup(v, &shape, &turned), .turned = turned};
+    s->shape = shape;
+    gopt_node *n = s->now->producer;
+    bool turns = turned && gopt_heads_is_transpose(n, turn, 4);
+    if (turns)
+        n = n->in[0]->producer;
+    if (!gopt_rewrite_is(n, "Concat") || n->graph != a->g || n->n_in != 2 || n->in[0]->fact.rank != 4 ||
+        n->in[0]->fact.dtype != GOPT_DTYPE_F32 || !gopt_fact_static(&n->in[0]->fact, dim) ||
+        gopt_axis(gopt_attr_int(n->attrs, "axis", 0), 4, &axis, NULL) || axis != (turned && !turns ? 3 : 2))
+        return;
+    s->turned = turned && !turns;
+    s->concat = n;
+    s->past = n->in[0];
+    s->now = n->in[1];
+    s->past_length = dim[axis];
+    s->shape.length -= dim[axis];
+}
+
+/* Whether v is computed, or may be, from what `from` computes. */
+static bool depends(const gopt_value *v, const gopt_node *from, unsigned char *met, int depth)
+{
+    const gopt_node *n = v ? v->producer : NULL;
+    if (!n || n->graph != from->graph || n->index < from->index)
+        return false;
+    if (n == from || depth == 0)
+        return true;
+    if (met[v->id])
+        return false;
+    met[v->id] = 1;
+    for (int k = 0; k < n->n_in; k++)
+        if (depends(n->in[k], from, met, depth - 1))
+            return true;
+    return n->n_bodies > 0; /* what a body reads is not followed */
+}
+
+/* The concatenations come out of the attention: nothing that goes in may depend on them. */
+static gopt_status can_take_past(const attention *a, const side *s, bool *can, gopt_err *e)
+{
+    enum { DEPTH = 200 };
+    *can = s[0].concat && s[1].concat && s[0].concat != s[1].concat && s[0].past_length == s[1].past_length &&
+           s[0].shape.length > 0 && s[0].shape.heads == s[1].shape.heads;
+    if (!*can)
+        return GOPT_OK;
+    const gopt_value *in[] = {a->product->in[0], a->keep,   a->mask[0], a->mask[1], a->mask[2],
+                              s[0].past,         s[0].now, s[1].past,  s[1].now};
+    size_t values = (size_t)a->g->family->next_id;
+    unsigned char *met = gopt_calloc(values, 1);
+    if (!met)
+        return gopt_oom(e);
+    for (int i = 0; i < 2; i++) {
+        memset(met, 0, values);
+        for (int k = 0; k < GOPT_COUNT(in); k++)
+            *can &= !depends(in[k], s[i].concat, met, DEPTH);
+    }
+    gopt_free(met);
+    return GOPT_OK;
+}
+
+static gopt_value *past_operand(const side *s, gopt_node *before)
+{
+    gopt_heads_shape shape = s->shape;
+    shape.length = s->past_length;
+    gopt_heads_found f = gopt_heads_find(s->past, shape, s->turned, false);
+    f.v = f.columns ? s->past : f.v;
+    f.turned = f.columns ? s->turned && shape.length > 1 : f.turned;
+    f.columns = false;
+    return gopt_heads_operand(&f, before);
+}
+
+/* ---- putting it together ---- */
+
+typedef struct operands {
+    gopt_value *in[7];
+    gopt_attrs attrs;
+} operands;
+
+static gopt_value *sum_of_masks(const attention *a)
+{
+    gopt_value *sum = NULL;
+    for (int i = 0; i < a->n_masks; i++) {
+        gopt_value *v = a->mask[i];
+        if (a->minus[i])
+            v = gopt_heads_node(a->last, "Neg", (gopt_attrs){0}, &v, 1);
+        if (v && i > 0)
+            v = gopt_heads_node(a->last, "Add", (gopt_attrs){0}, (gopt_value *[]){v, sum}, 2);
+        if (!v)
+            return NULL;
+        sum = v;
+    }
+    return sum;
+}
+
+static gopt_value *keep_operand(const attention *a)
+{
+    gopt_value *keep = a->keep;
+    if (keep->fact.dtype == GOPT_DTYPE_F32)
+        keep = gopt_heads_node(a->last, "Cast",
+                               gopt_rewrite_attr_int(a->g, (gopt_attrs){0}, "to", GOPT_DTYPE_BOOL), &keep, 1);
+    return keep && a->inverted ? gopt_heads_node(a->last, "Not", (gopt_attrs){0}, &keep, 1) : keep;
+}
+
+static bool make_masks(const attention *a, operands *o)
+{
+    o->in[3] = sum_of_masks(a);
+    o->in[6] = a->keep ? keep_operand(a) : NULL;
+    return (a->n_masks == 0 || o->in[3]) && (!a->keep || o->in[6]);
+}
+
+static bool make_operands(const attention *a, const side *s, bool past, operands *o)
+{
+    gopt_heads_found q = gopt_heads_find(a->product->in[0], a->q, false, true);
+    gopt_heads_found k = gopt_heads_find(s[0].now, s[0].shape, s[0].turned, !past);
+    gopt_heads_found v = gopt_heads_find(s[1].now, s[1].shape, s[1].turned, false);
+    o->in[0] = gopt_heads_operand(&q, a->last);
+    o->in[1] = gopt_heads_operand(&k, a->last);
+    o->in[2] = gopt_heads_operand(&v, a->last);
+    for (int i = 0; i < 2 && past; i++)
+        o->in[4 + i] = past_operand(&s[i], a->last);
+    if (!o->in[0] || !o->in[1] || !o->in[2] || (past && (!o->in[4] || !o->in[5])) || !make_masks(a, o))
+        return false;
+    const struct {
+        const char *name;
+        int64_t value;
+    } ints[] = {{"q_num_heads", a->q.heads}, {"kv_num_heads", s[0].shape.heads}, {"head_size", a->q.size},
+                {"v_head_size", a->v.size},  {"q_first", q.first},               {"k_first", k.first},
+                {"v_first", v.first}};
+    for (int i = 0; i < GOPT_COUNT(ints); i++)
+        if (i < 4 || ints[i].value)
+            o->attrs = gopt_rewrite_attr_int(a->g, o->attrs, ints[i].name, ints[i].value);
+    double inner = a->scale * q.factor * k.factor; /* of the argument of tanh where there is a cap */
+    o->attrs = gopt_rewrite_attr_float(a->g, o->attrs, "scale", a->softcap ? inner * a->softcap : inner);
+    if (a->softcap)
+        o->attrs = gopt_rewrite_attr_float(a->g, o->attrs, "softcap", a->softcap);
+    if (a->keep && a->fill != -INFINITY)
+        o->attrs = gopt_rewrite_attr_float(a->g, o->attrs, "fill", a->fill);
+    return true;
+}
+
+/* The concatenation's readers get it from the attention. */
+static bool hand_over(const side *s, gopt_node *by, int output, gopt_node *before)
+{
+    static const int64_t turn[] = {0, 1, 3, 2};
+    gopt_value *old = s->concat->out[0], *v = by->out[output];
+    for (int i = old->n_users - 1; i >= 0 && s->turned; i--)
+        if (i < old->n_users && old->users[i]->graph == by->graph && gopt_heads_is_transpose(old->users[i], turn, 4))
+            gopt_rewrite_bypass(old->users[i], v);
+    if (old->n_users == 0 && old->n_results == 0)
+        return true;
+    if (s->turned)
+        v = gopt_heads_transpose(v, turn, 4, before);
+    if (v)
+        gopt_value_replace(old, v);
+    return v;
+}
+
+/* The transpose that alone reads y and brings heads side by side, else what computes y. */
+static gopt_node *root_of(const attention *a)
+{
+    static const int64_t back[] = {0, 2, 1, 3}, back3[] = {1, 0, 2};
+    gopt_node *n = gopt_rewrite_sole_reader(a->last->out[0]);
+    bool beside = n && n->graph == a->g &&
+                  (gopt_heads_is_transpose(n, back, 4) || (gopt_heads_is_transpose(n, back3, 3) && a->q.batch == 1));
+    return beside ? n : a->last;
+}
+
+/* y (batch, queries, heads * size) in the place of root's output. */
+static bool put_result(attention *a, gopt_node *root, gopt_value *y)
+{
+    static const int64_t turn[] = {0, 2, 1, 3};
+    int64_t dim[GOPT_RANK_MAX];
+    gopt_value *old = root->out[0];
+    gopt_fact_static(&old->fact, dim);
+    if (root == a->last && a->q.length > 1 && a->q.heads > 1) {
+        y = gopt_heads_reshape(y, (int64_t[]){a->q.batch, a->q.length, a->q.heads, a->v.size}, 4, root);
+        y = y ? gopt_heads_transpose(y, turn, 4, root) : NULL;
+    }
+    gopt_value *shape = y ? gopt_rewrite_ints(a->g, dim, old->fact.rank) : NULL;
+    if (!shape || !gopt_match_replace(&a->match, root, gopt_op_find("", "Reshape"), (gopt_attrs){0},
+                                      (gopt_value *[]){y, shape}, 2))
+        return false;
+    gopt_node *view = old->producer, *reader = gopt_rewrite_sole_reader(old);
+    if (view && view->in[0]->producer && gopt_rewrite_same_shape(&view->in[0]->fact, &old->fact) &&
+        gopt_rewrite_bypass(view, view->in[0]))
+        return true;
+    if (reader)
+        gopt_drop_identity_reshape(reader);
+    return true;
+}
+
+/* Keys and values without a past; repeated heads are used in place when both are. */
+static void without_past(const attention *a, bool turned, side *s)
+{
+    gopt_heads_shape k = a->k, v = a->v;
+    bool k_turned = turned, v_turned = false;
+    gopt_value *key = gopt_heads_ungroup(a->product->in[1], &k, &k_turned);
+    gopt_value *value = gopt_heads_ungroup(a->last->in[1], &v, &v_turned);
+    bool shared = k.heads == v.heads;
+    s[0] = (side){.now = key, .turned = k_turned, .shape = k};
+    s[1] = (side){.now = value, .turned = v_turned, .shape = v};
+    if (!shared) {
+        s[0] = (side){.now = a->product->in[1], .turned = turned, .shape = a->k};
+        s[1] = (side){.now = a->last->in[1], .shape = a->v};
+    }
+}
+
+static gopt_status put(attention *a, gopt_pass_run *r, gopt_err *e)
+{
+    side s[2];
+    operands o = {0};
+    gopt_node *root = root_of(a);
+    bool past, turned = !gopt_attr_int(a->product->attrs, "transB", 0);
+    int n_in = GOPT_COUNT(o.in);
+    gopt_match_add(&a->match, root);
+    if (!gopt_match_closed(&a->match, root))
+        return GOPT_OK;
+    split_past(a, a->product->in[1], turned, a->k, &s[0]);
+    split_past(a, a->last->in[1], false, a->v, &s[1]);
+    GOPT_TRY(can_take_past(a, s, &past, e));
+    if (!past)
+        without_past(a, turned, s);
+    if (!make_operands(a, s, past, &o))
+        return gopt_oom(e);
+    while (!o.in[n_in - 1])
+        n_in--;
+    gopt_node *n = gopt_graph_node(a->g, NULL, gopt_op_find("gopt", "Attention"), o.attrs, o.in, n_in, past ? 3 : 1,
+                                   root, a->match.node, a->match.n);
+    if (!n)
+        return gopt_oom(e);
+    GOPT_TRY(gopt_node_infer(n, e));
+    if ((past && (!hand_over(&s[0], n, 1, root) || !hand_over(&s[1], n, 2, root))) || !put_result(a, root, n->out[0]))
+        return gopt_oom(e);
+    for (int i = 0; i < 2 && past; i++)
+        gopt_rewrite_drop(s[i].concat);
+    r->changed++;
+    return GOPT_OK;
+}
+
+static gopt_status recognize(gopt_node *n, gopt_pass_run *r, gopt_err *e)
+{
+    int axis;
+    if (!gopt_rewrite_is(n, "Softmax") || n->out[0]->fact.dtype != GOPT_DTYPE_F32)
+        return GOPT_OK;
+    attention a = {.g = n->graph, .scores = n->out[0], .rank = n->out[0]->fact.rank, .scale = 1};
+    a.last = gopt_rewrite_sole_reader(n->out[0]);
+    if (a.rank < 2 || a.rank > 4 || gopt_axis(gopt_attr_int(n->attrs, "axis", -1), a.rank, &axis, NULL) ||
+        axis != a.rank - 1 || !gopt_rewrite_is(a.last, "MatMul") || a.last->graph != a.g ||
+        a.last->in[0] != n->out[0] || a.last->in[1] == n->out[0])
+        return GOPT_OK;
+    gopt_match_add(&a.match, n);
+    gopt_match_add(&a.match, a.last);
+    if (!descend(&a, n->in[0], ADDED) || !read_shapes(&a) || gopt_value_is_const(a.product->in[1]) ||
+        gopt_value_is_const(a.last->in[1]))
+        return GOPT_OK;
+    return put(&a, r, e);
+}
+
+static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
+{
+    return gopt_rewrite_each(g, r, recognize, e);
+}
+
+const gopt_pass gopt_pass_recognize_attention = {
+    .name = "recognize_attention",
+    .doc = "find attention where it is written out; heads are read where they lie",
+    .revision = 1,
+    .run = run,
+};
