@@ -13,8 +13,7 @@ gopt_value *gopt_heads_node(gopt_node *before, const char *op, gopt_attrs attrs,
 static bool has_shape(const gopt_value *v, const int64_t *dim, int rank)
 {
     int64_t have[GOPT_RANK_MAX];
-    return v->fact.rank == rank && gopt_fact_static(&v->fact, have) &&
-           !memcmp(have, dim, (size_t)rank * sizeof *dim);
+    return v->fact.rank == rank && gopt_fact_static(&v->fact, have) && !memcmp(have, dim, (size_t)rank * sizeof *dim);
 }
 
 gopt_value *gopt_heads_reshape(gopt_value *v, const int64_t *dim, int rank, gopt_node *before)

@@ -16,8 +16,8 @@ typedef struct gopt_heads_found {
     gopt_value *v;          /* holds the elements, row-major, in some shape */
     bool columns;           /* in v's rows heads lie side by side, from `first` of `width` columns on; else by heads */
     int64_t first, width;
-    bool turned;    /* by heads, but (size, length): a Transpose is needed */
-    double factor;  /* they are to be multiplied with */
+    bool turned;   /* by heads, but (size, length): a Transpose is needed */
+    double factor; /* they are to be multiplied with */
 } gopt_heads_found;
 
 /* v is (batch, heads, length, size), or (.., size, length) where `turned`, perhaps with batch and heads as one

@@ -261,7 +261,7 @@ static gopt_status can_take_past(const attention *a, const side *s, bool *can, g
            s[0].shape.length > 0 && s[0].shape.heads == s[1].shape.heads;
     if (!*can)
         return GOPT_OK;
-    const gopt_value *in[] = {a->product->in[0], a->keep,   a->mask[0], a->mask[1], a->mask[2],
+    const gopt_value *in[] = {a->product->in[0], a->keep,  a->mask[0], a->mask[1], a->mask[2],
                               s[0].past,         s[0].now, s[1].past,  s[1].now};
     size_t values = (size_t)a->g->family->next_id;
     unsigned char *met = gopt_calloc(values, 1);
@@ -314,8 +314,8 @@ static gopt_value *keep_operand(const attention *a)
 {
     gopt_value *keep = a->keep;
     if (keep->fact.dtype == GOPT_DTYPE_F32)
-        keep = gopt_heads_node(a->last, "Cast",
-                               gopt_rewrite_attr_int(a->g, (gopt_attrs){0}, "to", GOPT_DTYPE_BOOL), &keep, 1);
+        keep = gopt_heads_node(a->last, "Cast", gopt_rewrite_attr_int(a->g, (gopt_attrs){0}, "to", GOPT_DTYPE_BOOL),
+                               &keep, 1);
     return keep && a->inverted ? gopt_heads_node(a->last, "Not", (gopt_attrs){0}, &keep, 1) : keep;
 }
 
@@ -341,8 +341,9 @@ static bool make_operands(const attention *a, const side *s, bool past, operands
     const struct {
         const char *name;
         int64_t value;
-    } ints[] = {{"q_num_heads", a->q.heads}, {"kv_num_heads", s[0].shape.heads}, {"head_size", a->q.size},
-                {"v_head_size", a->v.size},  {"q_first", q.first},               {"k_first", k.first},
+    } ints[] = {{"q_num_heads", a->q.heads}, {"kv_num_heads", s[0].shape.heads},
+                {"head_size", a->q.size},    {"v_head_size", a->v.size},
+                {"q_first", q.first},        {"k_first", k.first},
                 {"v_first", v.first}};
     for (int i = 0; i < GOPT_COUNT(ints); i++)
         if (i < 4 || ints[i].value)
