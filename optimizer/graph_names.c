@@ -1,4 +1,6 @@
 /* graph_names.c: names unique in the whole model, so that text, messages and decisions can refer to them. */
+#include <stdlib.h>
+
 #include "graph.h"
 #include "name_map.h"
 
@@ -8,10 +10,21 @@ typedef struct naming {
     unsigned char *seen; /* by value id */
 } naming;
 
+/* A name in the file that could be made up: names made up later begin behind it. */
+static void skip(naming *u, const char *name)
+{
+    char *end;
+    int64_t n = *name == '~' ? strtoll(name + 1, &end, 10) : 0;
+    if (n > u->family->next_name && n < INT64_MAX / 2 && !*end)
+        u->family->next_name = n;
+}
+
 static void settle(naming *u, gopt_name_map *set, const char **name)
 {
-    if (*name && **name && gopt_name_map_add(set, *name, NULL))
+    if (*name && **name && gopt_name_map_add(set, *name, NULL)) {
+        skip(u, *name);
         return;
+    }
     while (!set->failed && !u->family->arena.failed) {
         *name = gopt_arena_printf(&u->family->arena, "~%lld", (long long)++u->family->next_name);
         if (*name && gopt_name_map_add(set, *name, NULL))

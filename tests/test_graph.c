@@ -311,6 +311,11 @@ static void made_up_names_step_aside(void **state)
     assert_ok(gopt_graph_unique_names(g, &e), &e);
     assert_ok(gopt_graph_check(g, &e), &e);
     assert_string_equal(x->name, "~2");
+    gopt_value *later = gopt_graph_value(g, NULL);
+    for (int i = 0; i < g->n_nodes; i++)
+        for (int k = 0; k < g->nodes[i]->n_out; k++)
+            assert_string_not_equal(later->name, g->nodes[i]->out[k]->name);
+    assert_string_not_equal(later->name, x->name);
 }
 
 /* ---- what must not be ---- */
