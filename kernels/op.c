@@ -6,13 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef GOPT_OPS_DEF /* a test compiles this file with a list of its own: tests/planted_ops.def */
+#define GOPT_OPS_DEF "ops.def"
+#endif
+
 #define X(name) extern const gopt_op gopt_op_##name;
-#include "ops.def"
+#include GOPT_OPS_DEF
 #undef X
 
 #define X(name) &gopt_op_##name,
 const gopt_op *const gopt_ops[] = {
-#include "ops.def"
+#include GOPT_OPS_DEF
     NULL};
 #undef X
 

@@ -187,6 +187,14 @@ int gopt_config_pipeline(const gopt_config *c, int *pass)
     return n;
 }
 
+void gopt_config_switch_pass(gopt_config *c, const gopt_pass *p, bool on)
+{
+    for (int i = 0; i < gopt_setting_count(); i++)
+        if (table.row[i].is_switch && table.row[i].pass == p)
+            c->v[i] = on;
+    gopt_config_normalize(c);
+}
+
 static const int64_t *knobs_of(const gopt_config *c, const gopt_pass *p, const gopt_kernel *k)
 {
     for (int i = 0; i < gopt_setting_count(); i++)

@@ -37,6 +37,7 @@ bool gopt_config_equal(const gopt_config *a, const gopt_config *b);
 int gopt_config_pipeline(const gopt_config *c, int *pass);
 int64_t gopt_config_threads(const gopt_config *c);
 bool gopt_config_pass_on(const gopt_config *c, const gopt_pass *p);
+void gopt_config_switch_pass(gopt_config *c, const gopt_pass *p, bool on); /* and normalizes */
 bool gopt_config_kernel_on(const gopt_config *c, const gopt_kernel *k);
 /* Values of the pass's or kernel's knobs in the order of its rows; they lie in c. */
 const int64_t *gopt_config_pass_knobs(const gopt_config *c, const gopt_pass *p);

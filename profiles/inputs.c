@@ -14,12 +14,41 @@ const char *gopt_input_case_name(gopt_input_case c)
     return case_names[c];
 }
 
-bool gopt_input_case_differs(gopt_input_case c, const gopt_graph *g)
+static bool is_integer(gopt_dtype d)
+{
+    return gopt_dtype_is_int(d) && d != GOPT_DTYPE_BOOL;
+}
+
+static bool converts(const gopt_node *n)
+{
+    bool from = false, to = false;
+    if (n->op->traits & GOPT_TRAIT_SHAPE_ONLY)
+        return false;
+    for (int i = 0; i < n->n_in; i++)
+        from = from || (n->in[i] && !n->in[i]->fact.constant && gopt_dtype_is_float(n->in[i]->fact.dtype));
+    for (int i = 0; i < n->n_out; i++)
+        to = to || (n->out[i] && is_integer(n->out[i]->fact.dtype));
+    return from && to;
+}
+
+static bool any_converts(const gopt_graph *g)
+{
+    for (int i = 0; i < g->n_nodes; i++) {
+        if (converts(g->nodes[i]))
+            return true;
+        for (int b = 0; b < g->nodes[i]->n_bodies; b++)
+            if (any_converts(g->nodes[i]->body[b]))
+                return true;
+    }
+    return false;
+}
+
+bool gopt_input_case_fits(gopt_input_case c, const gopt_graph *g)
 {
     bool floats = c == GOPT_INPUT_RANDOM || c == GOPT_INPUT_ZEROS;
     for (int i = 0; i < g->n_inputs && !floats; i++)
         floats = gopt_dtype_is_float(g->inputs[i]->fact.dtype);
-    return floats;
+    return floats && (c < GOPT_INPUT_NAN || !any_converts(g));
 }
 
 /* What reading the users of an integer input tells of its values. */

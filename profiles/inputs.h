@@ -14,8 +14,9 @@ typedef enum gopt_input_case {
     GOPT_INPUT_CASES
 } gopt_input_case;
 const char *gopt_input_case_name(gopt_input_case c);
-/* False when inputs of this case would be no others than random ones: there are no floats. */
-bool gopt_input_case_differs(gopt_input_case c, const gopt_graph *g);
+/* Whether inputs of this case tell more than random ones: there are floats, and what is no number is not turned into an
+ * integer, which no rule says how. */
+bool gopt_input_case_fits(gopt_input_case c, const gopt_graph *g);
 
 /* One tensor per input of the bound main graph, data in the arena. Integers are kept within what the nodes that they
  * reach can take: the table of a Gather or Scatter, the depth of a OneHot, the constants they are compared with; else

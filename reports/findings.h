@@ -100,6 +100,12 @@ typedef struct gopt_finding_pair {
     gopt_finding_ratio eta; /* S_ab / (S_a S_b) */
 } gopt_finding_pair;
 
+typedef struct gopt_finding_ban { /* a pass that was found at fault and left out from then on */
+    const char *pass;
+    int trial;           /* the shortest pipeline that failed, the pass at its end */
+    const char *command; /* shows the failure */
+} gopt_finding_ban;
+
 typedef struct gopt_finding_step { /* the default pipeline, pass after pass */
     const char *pass;
     int64_t nodes_before, nodes_after, kernels_after, arena_after, latency;
@@ -164,6 +170,8 @@ typedef struct gopt_finding_cluster {
     const gopt_finding_left_out *left_out;
     const gopt_finding_pair *pairs;
     int n_left_out, n_pairs;
+    const gopt_finding_ban *bans;
+    int n_bans;
     const gopt_finding_step *steps;
     const gopt_finding_moment *anytime; /* by time */
     int n_steps, n_anytime;

@@ -294,6 +294,17 @@ static void shapes(builder *b, cJSON *cluster, const gopt_finding_cluster *c)
     }
 }
 
+static void bans(builder *b, cJSON *cluster, const gopt_finding_cluster *c)
+{
+    cJSON *list = array(b, cluster, "banned");
+    for (int i = 0; i < c->n_bans; i++) {
+        cJSON *o = object(b, list, NULL);
+        text(b, o, "pass", c->bans[i].pass);
+        integer(b, o, "trial", c->bans[i].trial);
+        text(b, o, "command", c->bans[i].command);
+    }
+}
+
 static void effects(builder *b, cJSON *cluster, const gopt_finding_cluster *c)
 {
     cJSON *o = object(b, cluster, "effects");
@@ -323,6 +334,7 @@ static void cluster(builder *b, cJSON *clusters, const gopt_finding_cluster *c)
     cJSON *trials = array(b, o, "trials");
     for (int i = 0; i < c->n_trials; i++)
         trial(b, trials, &c->trials[i]);
+    bans(b, o, c);
     effects(b, o, c);
     anytime(b, o, c);
     profiles(b, o, c);

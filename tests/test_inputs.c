@@ -159,10 +159,13 @@ static void special_values_are_among_the_others(void **state)
     assert_int_equal(count_kind(in[1], FP_NAN), 1);
     assert_ok(gopt_inputs_make(&in, g, GOPT_INPUT_INF, 1, &a, &e), &e);
     assert_true(count_kind(in[0], FP_INFINITE) > 15 && count_kind(in[0], FP_NORMAL) > 1900);
-    assert_true(gopt_input_case_differs(GOPT_INPUT_NAN, g));
+    assert_true(gopt_input_case_fits(GOPT_INPUT_NAN, g));
     gopt_graph_free(g);
     g = test_graph("input i int64[4]\nn: y int64[4] = Neg(i)\noutput y\n");
-    assert_true(gopt_input_case_differs(GOPT_INPUT_ZEROS, g) && !gopt_input_case_differs(GOPT_INPUT_NAN, g));
+    assert_true(gopt_input_case_fits(GOPT_INPUT_ZEROS, g) && !gopt_input_case_fits(GOPT_INPUT_NAN, g));
+    gopt_graph_free(g);
+    g = test_graph("input x float32[4]\nn: y int32[4] = Cast(x) {to=6}\noutput y\n");
+    assert_true(gopt_input_case_fits(GOPT_INPUT_TINY, g) && !gopt_input_case_fits(GOPT_INPUT_NAN, g));
     gopt_graph_free(g);
     gopt_arena_fini(&a);
 }

@@ -172,6 +172,19 @@ static gopt_status set_front(gopt_findings *f, gopt_finding_cluster *c, const go
     return GOPT_OK;
 }
 
+static gopt_status set_bans(gopt_findings *f, gopt_finding_cluster *c, const gopt_study *s, gopt_err *e)
+{
+    gopt_finding_ban *list = GOPT_NEW(&f->arena, gopt_finding_ban, s->n_bans);
+    if (!list)
+        return gopt_oom(e);
+    for (int i = 0; i < s->n_bans; i++)
+        list[i] = (gopt_finding_ban){
+            .pass = gopt_passes[s->bans[i].pass]->name, .trial = s->bans[i].trial, .command = s->bans[i].command};
+    c->bans = list;
+    c->n_bans = s->n_bans;
+    return GOPT_OK;
+}
+
 static gopt_finding_regime *regimes(gopt_findings *f, const gopt_regime *at, int n)
 {
     gopt_finding_regime *out = GOPT_NEW(&f->arena, gopt_finding_regime, n);
@@ -202,6 +215,7 @@ gopt_status gopt_decide_trials(gopt_findings *f, gopt_finding_cluster *c, const 
     c->n_alpha = a->n_alpha;
     c->requests = regimes(f, a->requests, a->n_requests);
     c->n_requests = a->n_requests;
+    GOPT_TRY(set_bans(f, c, s, e));
     GOPT_TRY(set_front(f, c, a, e));
     GOPT_TRY(set_anytime(f, c, a, e));
     return f->arena.failed ? gopt_oom(e) : GOPT_OK;

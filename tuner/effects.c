@@ -172,12 +172,12 @@ static double strength(const gopt_study *s, const gopt_trial *standard, int pass
     return isfinite(most) ? most : 0;
 }
 
-int gopt_effects_strongest(const gopt_study *s, const gopt_trial *standard, int *pass, int max)
+int gopt_effects_strongest(const gopt_study *s, const gopt_trial *standard, const int *from, int n, int *pass, int max)
 {
-    int active[GOPT_SETTINGS_MAX], n = gopt_effects_active(standard, active), kept = 0;
+    int kept = 0;
     double value[GOPT_SETTINGS_MAX];
     for (int i = 0; i < n; i++) {
-        double v = strength(s, standard, active[i]);
+        double v = strength(s, standard, from[i]);
         int k = GOPT_MIN(kept, max - 1);
         if (kept == max && v <= value[k])
             continue;
@@ -186,7 +186,7 @@ int gopt_effects_strongest(const gopt_study *s, const gopt_trial *standard, int 
             pass[k] = pass[k - 1];
         }
         value[k] = v;
-        pass[k] = active[i];
+        pass[k] = from[i];
         kept = GOPT_MIN(kept + 1, max);
     }
     return kept;

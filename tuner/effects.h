@@ -24,7 +24,9 @@ double gopt_effects_noise_floor(const gopt_study *s);
 /* Passes that did something in this trial: rewrote nodes or left a decision. Indices ascending; returns their number.
  */
 int gopt_effects_active(const gopt_trial *t, int *pass);
-/* Of those, the ones with the largest single or leave-one-out effect, largest first. */
-int gopt_effects_strongest(const gopt_study *s, const gopt_trial *standard, int *pass, int max);
+/* Passes that did nothing in the default but do something alone (dormant.c); 0 before they were looked for. */
+int gopt_effects_dormant(gopt_study *s, int *pass);
+/* Of the n passes given, the ones with the largest single or leave-one-out effect, largest first. */
+int gopt_effects_strongest(const gopt_study *s, const gopt_trial *standard, const int *from, int n, int *pass, int max);
 
 #endif

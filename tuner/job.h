@@ -101,6 +101,9 @@ void gopt_contender_stop(gopt_contender *c);
 gopt_status gopt_job_race(gopt_job *j, gopt_contender *at, int n, gopt_sample_stage stage, int rounds, int64_t deadline,
                           gopt_err *e);
 
+/* dormant.c: looks once for passes whose work another does before them; gopt_effects_dormant() tells them. */
+gopt_status gopt_job_find_dormant(gopt_job *j, gopt_err *e);
+
 /* propose.c: what to try next; false when there is nothing more. Deterministic: the same study and seed give the same.
  */
 typedef struct gopt_proposal {

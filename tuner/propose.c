@@ -17,16 +17,6 @@ static double spent_share(const gopt_job *j)
     return all > 0 ? (double)(gopt_now() - j->begin) / all : 1;
 }
 
-static void switch_pass(gopt_config *c, int pass, bool on)
-{
-    for (int i = 0; i < gopt_setting_count(); i++) {
-        const gopt_setting *s = gopt_setting_at(i);
-        if (s->is_switch && s->pass == gopt_passes[pass])
-            c->v[i] = on;
-    }
-    gopt_config_normalize(c);
-}
-
 static bool untried(const gopt_job *j, const gopt_proposal *p)
 {
     return !gopt_effects_find(j->study, p->role, p->pass_a, p->pass_b);
@@ -38,13 +28,25 @@ static void only(gopt_config *out, const gopt_config *standard, int a, int b)
     *out = *standard;
     for (int i = 0; gopt_passes[i]; i++)
         if (i != a && i != b)
-            switch_pass(out, i, false);
+            gopt_config_switch_pass(out, gopt_passes[i], false);
     gopt_config_normalize(out);
+}
+
+/* The passes that the default uses, then (dormant) those that only find their work taken; none that is at fault. */
+static int candidates(const gopt_job *j, const gopt_trial *standard, bool dormant, int *pass)
+{
+    int all[2 * GOPT_SETTINGS_MAX], n = gopt_effects_active(standard, all), kept = 0;
+    n += dormant ? gopt_effects_dormant(j->study, all + n) : 0;
+    for (int i = 0; i < n; i++)
+        if (!gopt_study_is_banned(j->study, all[i]))
+            pass[kept++] = all[i];
+    return kept;
 }
 
 static bool propose_effects(const gopt_job *j, const gopt_trial *standard, gopt_proposal *out)
 {
-    int active[GOPT_SETTINGS_MAX], n = gopt_effects_active(standard, active);
+    int active[2 * GOPT_SETTINGS_MAX], used = candidates(j, standard, false, active);
+    int n = candidates(j, standard, true, active);
     for (int i = 0; i < n; i++) {
         *out = (gopt_proposal){.role = GOPT_ROLE_SINGLE, .pass_a = active[i], .pass_b = -1};
         only(&out->config, &standard->config, active[i], -1);
@@ -52,8 +54,8 @@ static bool propose_effects(const gopt_job *j, const gopt_trial *standard, gopt_
             return true;
         *out = (gopt_proposal){
             .config = standard->config, .role = GOPT_ROLE_LEAVE_ONE_OUT, .pass_a = active[i], .pass_b = -1};
-        switch_pass(&out->config, active[i], false);
-        if (untried(j, out))
+        gopt_config_switch_pass(&out->config, gopt_passes[active[i]], false);
+        if (i < used && untried(j, out))
             return true;
     }
     return false;
@@ -61,7 +63,8 @@ static bool propose_effects(const gopt_job *j, const gopt_trial *standard, gopt_
 
 static bool propose_pairs(const gopt_job *j, const gopt_trial *standard, gopt_proposal *out)
 {
-    int top[PAIRED_PASSES], n = gopt_effects_strongest(j->study, standard, top, PAIRED_PASSES);
+    int all[2 * GOPT_SETTINGS_MAX], top[PAIRED_PASSES], n = candidates(j, standard, true, all);
+    n = gopt_effects_strongest(j->study, standard, all, n, top, PAIRED_PASSES);
     for (int b = 1; b < n; b++)
         for (int a = 0; a < b; a++) {
             int first = GOPT_MIN(top[a], top[b]), second = GOPT_MAX(top[a], top[b]);
@@ -83,9 +86,9 @@ static bool is_used(const gopt_trial *t, const gopt_kernel *k)
     return false;
 }
 
-static bool is_active(const gopt_trial *standard, const gopt_pass *p)
+static bool is_active(const gopt_job *j, const gopt_trial *standard, const gopt_pass *p)
 {
-    int active[GOPT_SETTINGS_MAX], n = gopt_effects_active(standard, active);
+    int active[2 * GOPT_SETTINGS_MAX], n = candidates(j, standard, false, active);
     for (int i = 0; i < n; i++)
         if (gopt_passes[active[i]] == p)
             return true;
@@ -126,11 +129,13 @@ static void make_space(const gopt_job *j, const gopt_trial *standard, gopt_space
 {
     s->n_rows = 0;
     s->start = standard->config;
+    for (int i = 0; i < j->study->n_bans; i++)
+        gopt_config_switch_pass(&s->start, gopt_passes[j->study->bans[i].pass], false);
     for (int i = 0; i < gopt_setting_count(); i++) {
         const gopt_setting *row = gopt_setting_at(i);
         if (!strcmp(row->name, "engine.threads"))
             add_threads(s, i, j->options);
-        else if (row->pass ? is_active(standard, row->pass) : is_used(standard, row->kernel))
+        else if (row->pass ? is_active(j, standard, row->pass) : is_used(standard, row->kernel))
             add_knob(s, i, row->knob);
     }
 }

@@ -162,6 +162,37 @@ static gopt_status read_sample(gopt_study *s, sqlite3_stmt *q, gopt_err *e)
     return append_sample(s, &x, e);
 }
 
+static gopt_status append_ban(gopt_study *s, int pass, int trial, const char *command, gopt_err *e)
+{
+    gopt_ban *grown =
+        gopt_arena_grow(&s->arena, s->bans, (size_t)s->n_bans, &s->cap_bans, (size_t)s->n_bans + 1, sizeof *grown);
+    const char *kept = gopt_arena_str(&s->arena, command);
+    if (!grown || !kept)
+        return gopt_oom(e);
+    s->bans = grown;
+    s->bans[s->n_bans++] = (gopt_ban){.pass = pass, .trial = trial, .command = kept};
+    return GOPT_OK;
+}
+
+/* Passes are banned under their names in meta: {"trial": 7, "command": "gopt verify ..."}. */
+static const char ban_prefix[] = "ban.";
+
+static gopt_status read_ban(gopt_study *s, sqlite3_stmt *q, gopt_err *e)
+{
+    int pass = gopt_pass_find((const char *)sqlite3_column_text(q, 0) + strlen(ban_prefix));
+    cJSON *o = cJSON_Parse((const char *)sqlite3_column_text(q, 1));
+    const cJSON *trial = cJSON_GetObjectItemCaseSensitive(o, "trial");
+    const char *command = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, "command"));
+    bool sound = cJSON_IsNumber(trial) && trial->valueint >= 0 && trial->valueint < s->n_trials && command;
+    gopt_status status = GOPT_OK;
+    if (!sound)
+        status = gopt_fail(e, GOPT_EINPUT, "%s: a ban makes no sense", s->path);
+    else if (pass >= 0)
+        status = append_ban(s, pass, trial->valueint, command, e);
+    cJSON_Delete(o);
+    return status;
+}
+
 static gopt_status read_runs(gopt_study *s, sqlite3_stmt *q, gopt_err *e)
 {
     (void)e;
@@ -194,6 +225,7 @@ static gopt_status load(gopt_study *s, gopt_err *e)
                  "select id, role, pass_a, pass_b, config, status, why, reply, trace, bundle, elapsed_s from trials"
                  " order by id",
                  read_trial, e));
+    GOPT_TRY(each_row(s, "select key, value from meta where key like 'ban.%' order by rowid", read_ban, e));
     return each_row(s, "select trial, round, stage, ns, repeats, flagged from samples order by seq", read_sample, e);
 }
 
@@ -361,6 +393,30 @@ gopt_status gopt_study_flag_round(gopt_study *s, int round, gopt_err *e)
         s->samples[i].flagged = true;
     return run_sql(s, e, "update samples set flagged = 1 where seq > (select max(seq) from samples) - 64 and round = ?",
                    "i", at);
+}
+
+gopt_status gopt_study_ban(gopt_study *s, int pass, int trial, const char *command, gopt_err *e)
+{
+    char key[96];
+    if (gopt_study_is_banned(s, pass))
+        return GOPT_OK;
+    cJSON *o = cJSON_CreateObject();
+    char *value = o && cJSON_AddNumberToObject(o, "trial", trial) && cJSON_AddStringToObject(o, "command", command)
+                      ? cJSON_PrintUnformatted(o)
+                      : NULL;
+    cJSON_Delete(o);
+    snprintf(key, sizeof key, "%s%s", ban_prefix, gopt_passes[pass]->name);
+    gopt_status status = value ? gopt_study_set(s, key, value, e) : gopt_oom(e);
+    cJSON_free(value);
+    return status ? status : append_ban(s, pass, trial, command, e);
+}
+
+bool gopt_study_is_banned(const gopt_study *s, int pass)
+{
+    for (int i = 0; i < s->n_bans; i++)
+        if (s->bans[i].pass == pass)
+            return true;
+    return false;
 }
 
 gopt_status gopt_study_end_run(gopt_study *s, double elapsed_s, const char *stopped, gopt_err *e)

@@ -84,6 +84,11 @@ typedef struct gopt_sample {
     int before;   /* index of the trial's sample before this one, -1: none */
 } gopt_sample;
 
+typedef struct gopt_ban { /* a pass that was found at fault */
+    int pass, trial;      /* trial: the shortest pipeline that failed, with the pass at its end */
+    const char *command;  /* shows the failure */
+} gopt_ban;
+
 typedef struct gopt_study {
     gopt_arena arena;
     struct sqlite3 *db;
@@ -94,6 +99,9 @@ typedef struct gopt_study {
     gopt_sample *samples; /* those of one round stand together */
     int n_samples;
     size_t cap_samples;
+    gopt_ban *bans;
+    int n_bans;
+    size_t cap_bans;
     int next_round;
     int run;             /* number of this run, from 1 */
     double spent_before; /* seconds of earlier runs */
@@ -122,6 +130,8 @@ gopt_status gopt_study_set_status(gopt_study *s, int trial, gopt_trial_status st
 gopt_status gopt_study_add_sample(gopt_study *s, const gopt_sample *sample, gopt_err *e);
 /* The machine was disturbed during this round: its samples are marked, never removed. */
 gopt_status gopt_study_flag_round(gopt_study *s, int round, gopt_err *e);
+gopt_status gopt_study_ban(gopt_study *s, int pass, int trial, const char *command, gopt_err *e); /* once a pass */
+bool gopt_study_is_banned(const gopt_study *s, int pass);
 gopt_status gopt_study_end_run(gopt_study *s, double elapsed_s, const char *stopped, gopt_err *e);
 
 /* reply.c: JSON of the worker protocol, both ways. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "culprit.h"
 #include "decide.h"
 #include "effects.h"
 
@@ -19,7 +20,7 @@ enum {
     ROUNDS_MOST = 31,
     BATCH = 4,       /* trials that share the baseline's samples */
     BATCH_TRIED = 8, /* tried for one batch: those that fail or repeat a plan are not timed */
-    BANS_MAX = 3,    /* passes that may turn out wrong */
+    BANS_MAX = 3,    /* passes of the default that may turn out wrong */
     FINALISTS = 4    /* leaders and the default */
 };
 static const double RACE_SHARE = 0.02; /* of the budget, for the rounds of one batch */
@@ -80,41 +81,14 @@ static gopt_status begin_baseline(gopt_job *j, gopt_err *e)
                      gopt_trial_status_name(t->reply.status), t->reply.why ? t->reply.why : "no reason given");
 }
 
-static void switch_pass(gopt_config *c, const gopt_pass *p, bool on)
+static void stand_by_baseline(const gopt_job *j, gopt_config *c)
 {
-    for (int i = 0; i < gopt_setting_count(); i++)
-        if (gopt_setting_at(i)->is_switch && gopt_setting_at(i)->pass == p)
-            c->v[i] = on;
-    gopt_config_normalize(c);
+    gopt_config_baseline(c);
+    c->v[gopt_setting_find("engine.threads")] = j->bench.target.threads;
 }
 
-static bool failed(const gopt_job *j, const gopt_contender *c)
-{
-    return c->trial >= 0 && j->study->trials[c->trial].reply.status != GOPT_TRIAL_ok &&
-           j->study->trials[c->trial].reply.status != GOPT_TRIAL_pruned;
-}
-
-/* The default fails: the shortest prefix of its pipeline that fails too ends in the pass at fault. */
-static gopt_status find_culprit(gopt_job *j, const gopt_config *standard, int *culprit, gopt_err *e)
-{
-    int pass[GOPT_SETTINGS_MAX], n = gopt_config_pipeline(standard, pass), lo = 0, hi = n;
-    while (hi - lo > 1) {
-        gopt_contender c;
-        gopt_config prefix = *standard;
-        int mid = (lo + hi) / 2;
-        for (int i = mid; i < n; i++)
-            switch_pass(&prefix, gopt_passes[pass[i]], false);
-        GOPT_TRY(gopt_job_try(j, &prefix, GOPT_ROLE_SEARCH, -1, -1, &c, e));
-        if (failed(j, &c))
-            hi = mid;
-        else
-            lo = mid;
-        gopt_contender_stop(&c);
-    }
-    *culprit = n ? pass[hi - 1] : -1;
-    return GOPT_OK;
-}
-
+/* A default that fails is tried again without the pass at fault; without any pass at last. One that only the end of the
+ * budget stopped is nobody's fault: the next run tries it again. */
 static gopt_status begin_default(gopt_job *j, gopt_contender *out, gopt_err *e)
 {
     gopt_config c;
@@ -124,21 +98,22 @@ static gopt_status begin_default(gopt_job *j, gopt_contender *out, gopt_err *e)
         return known->reply.status == GOPT_TRIAL_ok ? gopt_job_revive(j, known->id, NULL, out, e) : GOPT_OK;
     GOPT_TRY(gopt_config_preset(&c, j->options->preset ? j->options->preset : "max-autotune", e));
     c.v[gopt_setting_find("engine.threads")] = j->bench.target.threads;
+    for (int i = 0; i < j->study->n_bans; i++) /* by an earlier run */
+        gopt_config_switch_pass(&c, gopt_passes[j->study->bans[i].pass], false);
     for (int ban = 0; ban <= BANS_MAX; ban++) {
         int culprit = -1;
         GOPT_TRY(gopt_job_try(j, &c, GOPT_ROLE_DEFAULT, -1, -1, out, e));
-        if (!failed(j, out))
+        const gopt_trial *t = &j->study->trials[out->trial];
+        if (!gopt_culprit_is_failure(t))
             return GOPT_OK;
-        const gopt_reply *r = &j->study->trials[out->trial].reply;
-        gopt_progress_note(j->progress, "the default %s: %s", gopt_trial_status_name(r->status), r->why ? r->why : "");
-        GOPT_TRY(find_culprit(j, &c, &culprit, e));
+        gopt_progress_note(j->progress, "the default %s: %s", gopt_trial_status_name(t->reply.status),
+                           t->reply.why ? t->reply.why : "");
+        GOPT_TRY(gopt_culprit_find(j, out->trial, &culprit, e));
         if (culprit < 0)
             break;
-        gopt_progress_note(j->progress, "pass %s is at fault and is banned", gopt_passes[culprit]->name);
-        switch_pass(&c, gopt_passes[culprit], false);
+        gopt_config_switch_pass(&c, gopt_passes[culprit], false);
     }
-    gopt_config_baseline(&c); /* the last resort: the default is the baseline */
-    c.v[gopt_setting_find("engine.threads")] = j->bench.target.threads;
+    stand_by_baseline(j, &c);
     return gopt_job_try(j, &c, GOPT_ROLE_DEFAULT, -1, -1, out, e);
 }
 
@@ -218,10 +193,12 @@ static gopt_status run_batch(gopt_job *j, bool *more, gopt_err *e)
         if (!*more)
             break;
         s = gopt_job_try(j, &p.config, p.role, p.pass_a, p.pass_b, &at[n], e);
-        n += !s && at[n].worker;
         tried++;
         if (!s)
             report_progress(j);
+        if (!s && !at[n].worker)
+            s = gopt_culprit_of_candidate(j, at[n].trial, e);
+        n += !s && at[n].worker;
     }
     if (!s && n)
         s = gopt_job_race(j, at, n, GOPT_SAMPLE_RACE, rounds_for(j, at, n), j->search_end, e);
@@ -240,6 +217,8 @@ static gopt_status search(gopt_job *j, gopt_err *e)
 {
     bool more = true;
     j->stopped = "budget";
+    if (!gopt_job_over(j))
+        GOPT_TRY(gopt_job_find_dormant(j, e));
     while (more && !gopt_job_over(j))
         GOPT_TRY(run_batch(j, &more, e));
     if (!more)

@@ -39,6 +39,19 @@ static void write_row(const gopt_page *p, gopt_table *t, int first)
     gopt_table_text(t, GOPT_TONE_MUTED, "%s", gopt_page_keep(p, &ids));
 }
 
+static void write_bans(const gopt_page *p)
+{
+    for (int i = 0; i < p->c->n_bans; i++) {
+        const gopt_finding_ban *b = &p->c->bans[i];
+        const gopt_finding_trial *t = gopt_finding_trial_find(p->c, b->trial);
+        gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_BAD,
+                          "Pass %s was found at fault by halving the pipeline (trial %d: %s) and was left out; all "
+                          "other passes stay. To see it:",
+                          b->pass, b->trial, t && t->why ? t->why : "no reason given");
+        gopt_document_add(p->d, GOPT_BLOCK_CODE, GOPT_TONE_PLAIN, "%s", b->command);
+    }
+}
+
 static bool fits(const gopt_page *p)
 {
     for (int i = 0; i < p->c->n_trials; i++)
@@ -59,6 +72,7 @@ static void write(const gopt_page *p)
         if (is_first(p->c, i) && rows++ < ROWS)
             write_row(p, t, i);
     gopt_table_end(t);
+    write_bans(p);
     if (rows > ROWS)
         gopt_document_add(p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED, "%d more reasons are in findings.json.", rows - ROWS);
 }
