@@ -72,7 +72,8 @@ typedef struct gopt_kernel {
      * single-threaded. */
     size_t (*packed_bytes)(const gopt_group *g, const int64_t *knob, const gopt_target *t, int k);
     void (*pack)(const gopt_group *g, const int64_t *knob, const gopt_target *t, int k, void *dst);
-    bool widens; /* pack() is given float16 and bfloat16 constants as float32 */
+    bool in_place; /* out[0] may lie over an operand of the same type and shape: elements depend on their own only */
+    bool widens;   /* pack() is given float16 and bfloat16 constants as float32 */
     /* Precompiled: spec_bytes of private constants (geometry, function pointers of the ISA level), computed once per
      * engine into zeroed memory; may use g->post (alive as long as the engine). */
     size_t spec_bytes;

@@ -85,7 +85,7 @@ static gopt_status lower(gopt_plan **out, gopt_graph *g, const gopt_config *c, c
     clocked(log, GOPT_STAGE_weight_packing, &since);
     GOPT_TRY(gopt_lower_generate(p, c, o, log, e));
     since = gopt_now();
-    GOPT_TRY(gopt_lower_place(p, g->family->decisions.reuse, e));
+    GOPT_TRY(gopt_lower_place(p, &g->family->decisions, log, e));
     clocked(log, GOPT_STAGE_memory_planning, &since);
     count_kernels(p, log);
     return GOPT_OK;

@@ -26,6 +26,9 @@ typedef struct gopt_compile_log {
     gopt_pass_record *records;          /* in the order the passes ran */
     int n_records;
     int kernels_native, kernels_generated, kernels_reference; /* steps by how they run */
+    /* Activations, the bodies' too: what the arenas take; the most that is alive at one step, which no placement can go
+     * below; what they would take without sharing. */
+    size_t arena_bytes, arena_bound, arena_total;
     bool no_compiler; /* code generation was wanted and no compiler was found: precompiled instead */
 } gopt_compile_log;
 

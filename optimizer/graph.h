@@ -49,7 +49,8 @@ struct gopt_node {
 
 /* Decisions that passes leave for the compiler; all zero is the baseline. */
 typedef struct gopt_decisions {
-    int reuse;            /* arena planner: 0 none, else its number + 1 (optimizer/memory.h) */
+    int reuse;            /* arena planner (optimizer/memory.h); 0: none */
+    bool in_place;        /* results may overwrite operands */
     bool alias_views;     /* Reshape and its like move no data */
     bool prepack;         /* constant operands are laid out as kernels want them at compile time */
     bool generate;        /* kernels may be generated */

@@ -12,8 +12,8 @@ gopt_status gopt_lower(gopt_plan **out, const gopt_graph *g, const gopt_config *
 /* Lays constant operands out as the kernels want them (the `prepack` decision). Bodies too. Before gopt_lower_generate:
  * generated code is made for the layout that it will find. */
 gopt_status gopt_lower_pack(gopt_plan *p, gopt_err *e);
-/* Gives arena places to values; sums weights and workspace. Bodies too. */
-gopt_status gopt_lower_place(gopt_plan *p, int planner, gopt_err *e);
+/* Gives arena places to values; sums weights and workspace; the log's figures of the arena. Bodies too. */
+gopt_status gopt_lower_place(gopt_plan *p, const gopt_decisions *d, gopt_compile_log *log, gopt_err *e);
 /* Emits, compiles and attaches the code of generated steps. */
 gopt_status gopt_lower_generate(gopt_plan *p, const gopt_config *c, const gopt_compile_options *o,
                                 gopt_compile_log *log, gopt_err *e);

@@ -16,10 +16,12 @@ typedef struct gopt_interval {
 
 /* Planners, by the value of gopt_decisions.reuse. */
 typedef enum gopt_planner {
-    GOPT_PLANNER_NONE,       /* no reuse: every buffer its own place */
-    GOPT_PLANNER_BY_SIZE,    /* largest first, at the lowest offset free over its life (greedy by size, Pisarchyk & Lee
-                                2020) */
-    GOPT_PLANNER_BY_LIFETIME /* in order of birth, into the smallest hole that fits */
+    GOPT_PLANNER_NONE,        /* no reuse: every buffer its own place */
+    GOPT_PLANNER_BEST,        /* of all below, lowest hole and tightest hole each, the one that needs least */
+    GOPT_PLANNER_BY_SIZE,     /* largest first, at the lowest offset free over its life (greedy by size, Pisarchyk & Lee
+                                 2020) */
+    GOPT_PLANNER_BY_LIFETIME, /* in order of birth, into the smallest hole that fits */
+    GOPT_PLANNER_BY_AREA      /* largest product of bytes and life first, at the lowest offset */
 } gopt_planner;
 
 /* Fills the offsets; *arena_bytes is the size of the arena. */

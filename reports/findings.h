@@ -42,8 +42,10 @@ typedef struct gopt_finding_latency {
 
 typedef struct gopt_finding_memory {
     int64_t peak, steady, weights, arena, workspace, runtime;
-    double saving;               /* (M_base - M) / M_base */
-    double reuse, fragmentation; /* of the arena */
+    int64_t arena_bound;  /* the most that is alive at one step: no placement needs less */
+    double saving;        /* (M_base - M) / M_base */
+    double reuse;         /* of the arena: what the values in it would take apart, over what it takes */
+    double fragmentation; /* the share of the arena above its bound */
 } gopt_finding_memory;
 
 typedef struct gopt_finding_stage {

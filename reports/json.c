@@ -143,6 +143,7 @@ static void memory(builder *b, cJSON *trial, const gopt_finding_memory *m)
     known(b, o, "workspace", m->workspace);
     known(b, o, "runtime", m->runtime);
     number(b, o, "saving", m->saving);
+    known(b, o, "arena_bound", m->arena_bound);
     number(b, o, "arena_reuse", m->reuse);
     number(b, o, "arena_fragmentation", m->fragmentation);
 }

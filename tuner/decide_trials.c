@@ -91,6 +91,11 @@ static void set_memory(gopt_finding_trial *t, const gopt_reply *r)
     t->memory.arena = (int64_t)m->arena;
     t->memory.workspace = (int64_t)m->workspace;
     t->memory.runtime = (int64_t)m->runtime;
+    if (m->arena == 0 || r->arena_bound == 0)
+        return;
+    t->memory.arena_bound = (int64_t)r->arena_bound;
+    t->memory.reuse = (double)r->arena_total / (double)m->arena;
+    t->memory.fragmentation = GOPT_MAX(1 - (double)r->arena_bound / (double)m->arena, 0.0);
 }
 
 static void set_figures(gopt_finding_trial *t, const gopt_assessed *x)

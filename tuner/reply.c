@@ -66,15 +66,17 @@ static gopt_trial_status status_of(const cJSON *o)
     return GOPT_TRIAL_crashed;
 }
 
-static void read_memory(gopt_memory *out, const cJSON *o)
+static void read_memory(gopt_reply *out, const cJSON *o)
 {
     const cJSON *m = cJSON_GetObjectItemCaseSensitive(o, "memory");
-    *out = (gopt_memory){.peak = bytes(m, "peak"),
-                         .steady = bytes(m, "steady"),
-                         .weights = bytes(m, "weights"),
-                         .arena = bytes(m, "arena"),
-                         .workspace = bytes(m, "workspace"),
-                         .runtime = bytes(m, "runtime")};
+    out->arena_bound = bytes(m, "arena_bound");
+    out->arena_total = bytes(m, "arena_total");
+    out->memory = (gopt_memory){.peak = bytes(m, "peak"),
+                                .steady = bytes(m, "steady"),
+                                .weights = bytes(m, "weights"),
+                                .arena = bytes(m, "arena"),
+                                .workspace = bytes(m, "workspace"),
+                                .runtime = bytes(m, "runtime")};
 }
 
 static unsigned char *read_touched(const cJSON *pass, int origins, gopt_arena *a)
@@ -128,7 +130,7 @@ gopt_status gopt_reply_parse(gopt_reply *out, const char *json, gopt_arena *a, g
     out->native = count(o, "native");
     out->generated = count(o, "generated");
     out->reference = count(o, "reference");
-    read_memory(&out->memory, o);
+    read_memory(out, o);
     out->max_abs = number(o, "max_abs", -1);
     out->max_rel = number(o, "max_rel", -1);
     out->verify_ns = whole(o, "verify_ns", 0);

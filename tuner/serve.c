@@ -102,6 +102,8 @@ static void add_memory(server *v, cJSON *o)
     add(memory, "arena", (double)m.arena);
     add(memory, "workspace", (double)m.workspace);
     add(memory, "runtime", (double)m.runtime);
+    add(memory, "arena_bound", (double)v->log.arena_bound);
+    add(memory, "arena_total", (double)v->log.arena_total);
 }
 
 static void add_touched(cJSON *o, const gopt_pass_record *r, int origins)

@@ -50,7 +50,8 @@ typedef struct gopt_reply {
     bool cached;
     int native, generated, reference; /* steps by kind of kernel */
     gopt_memory memory;
-    double max_abs, max_rel; /* error against the reference */
+    size_t arena_bound, arena_total; /* as in gopt_compile_log; 0: unknown */
+    double max_abs, max_rel;         /* error against the reference */
     int64_t verify_ns;
     double predicted_s; /* sum of the kernels' cost models */
     gopt_trial_pass *passes;

@@ -139,6 +139,7 @@ const gopt_kernel gopt_kernel_pointwise_any = {
     .name = "pointwise_any",
     .doc = "element by element, of any type",
     .revision = 1,
+    .in_place = true,
     .fits = fits,
     .cost = cost,
     .work = work,

@@ -66,7 +66,8 @@ static const char *stored_type(gopt_dtype d)
     return d == GOPT_DTYPE_BOOL ? "unsigned char" : gopt_emit_scalar_type(d);
 }
 
-/* Elements [i, end) of the row that begins at output element `at`. */
+/* Elements [i, end) of the row that begins at output element `at`. The result may lie over an operand, element by
+ * element: no iteration needs another. */
 static void put_row(const plan *p, const char *indent, gopt_text *t)
 {
     const gopt_walk *w = &p->s.walk;
@@ -76,7 +77,7 @@ static void put_row(const plan *p, const char *indent, gopt_text *t)
         gopt_emit_walk_offset(w, k, "at", t);
         gopt_text_put(t, ";\n");
     }
-    gopt_text_add(t, "%sfor (; i < end; i++)\n%s    o[i] = %s(", indent, indent, p->name);
+    gopt_text_add(t, "#pragma GCC ivdep\n%sfor (; i < end; i++)\n%s    o[i] = %s(", indent, indent, p->name);
     for (int k = 0; k < w->n_in; k++)
         gopt_text_add(t, "%sq%d[%s]", k ? ", " : "", k, w->stride[k][w->rank - 1] ? "i" : "0");
     gopt_text_put(t, ");\n");
@@ -93,12 +94,12 @@ static void put_function(const plan *p, const char *symbol, gopt_text *t)
     if (flat) {
         gopt_text_add(t, "    int64_t at = 0, i = lo * %d, end = hi * %d < %lld ? hi * %d : %lld;\n", CHUNK, CHUNK,
                       (long long)p->cols, CHUNK, (long long)p->cols);
-        gopt_text_add(t, "    %s *restrict o = t->out[0];\n", out);
+        gopt_text_add(t, "    %s *o = t->out[0];\n", out);
         put_row(p, "    ", t);
     } else {
         gopt_text_put(t, "    for (; lo < hi; lo++) {\n");
         gopt_text_add(t, "        int64_t i = 0, end = %lld, at = lo * end;\n", (long long)p->cols);
-        gopt_text_add(t, "        %s *restrict o = (%s *)t->out[0] + at;\n", out, out);
+        gopt_text_add(t, "        %s *o = (%s *)t->out[0] + at;\n", out, out);
         put_row(p, "        ", t);
         gopt_text_put(t, "    }\n");
     }
@@ -126,6 +127,7 @@ const gopt_kernel gopt_kernel_pointwise_any_gen = {
     .doc = "element by element, of any type, code made for the expression and the shape",
     .revision = 1,
     .generated = true,
+    .in_place = true,
     .fits = fits,
     .cost = cost,
     .work = work,

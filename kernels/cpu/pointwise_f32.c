@@ -100,6 +100,7 @@ const gopt_kernel gopt_kernel_pointwise_f32 = {
     .name = "pointwise_f32",
     .doc = "element by element, several operations in one pass",
     .revision = 2,
+    .in_place = true,
     .fits = fits,
     .cost = cost,
     .work = work,

@@ -143,6 +143,7 @@ const gopt_kernel gopt_kernel_pointwise_f32_gen = {
     .revision = 1,
     .knobs = knobs,
     .generated = true,
+    .in_place = true,
     .fits = fits,
     .cost = cost,
     .work = work,

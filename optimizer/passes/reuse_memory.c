@@ -2,19 +2,28 @@
 #include "memory.h"
 #include "pass.h"
 
-static const char *const planners[] = {"by_size", "by_lifetime", NULL};
+enum { PLANNER, IN_PLACE };
 
-static const gopt_knob knobs[] = {{.name = "planner",
-                                   .kind = GOPT_KNOB_CHOICE,
-                                   .hi = 1,
-                                   .choices = planners,
-                                   .doc = "order in which values get places"},
-                                  {0}};
+static const char *const planners[] = {"best", "by_size", "by_lifetime", "by_area", NULL};
+
+static const gopt_knob knobs[] = {
+    [PLANNER] = {.name = "planner",
+                 .kind = GOPT_KNOB_CHOICE,
+                 .hi = 3,
+                 .choices = planners,
+                 .doc = "order in which values get places"},
+    [IN_PLACE] = {.name = "in_place",
+                  .kind = GOPT_KNOB_BOOL,
+                  .hi = 1,
+                  .init = 1,
+                  .doc = "pointwise results overwrite an operand that nobody reads later"},
+    {0}};
 
 static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 {
     (void)e;
-    g->family->decisions.reuse = GOPT_PLANNER_BY_SIZE + (int)r->knob[0];
+    g->family->decisions.reuse = GOPT_PLANNER_BEST + (int)r->knob[PLANNER];
+    g->family->decisions.in_place = r->knob[IN_PLACE] != 0;
     r->changed++;
     return GOPT_OK;
 }

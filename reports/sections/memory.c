@@ -29,7 +29,9 @@ static void write(const gopt_page *p)
     }
     gopt_table_end(t);
     gopt_document_add(p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
-                      "Saving = (M_base - M) / M_base of the peaks. Steady: after warm-up. Arena: activations.");
+                      "Saving = (M_base - M) / M_base of the peaks. Steady: after warm-up. Arena: activations; reuse: "
+                      "what these would take apart over what they take; fragmentation: the share of the arena above "
+                      "the most that is alive at one moment.");
     gopt_page_figure(p, "memory");
 }
 

@@ -185,6 +185,28 @@ static void compare(const checkern_case *k, int which, const void *data)
     }
 }
 
+static bool same_layout(const gopt_operand *a, const gopt_operand *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
+}
+
+/* Again, with the result over each operand that it may overwrite. */
+static void run_in_place(const checkern_case *k, checkern_call *c)
+{
+    const void **in = (const void **)(uintptr_t)c->task.in;
+    size_t bytes = gopt_tensor_bytes(&k->p->want[0]);
+    for (int i = 0; i < c->group.n_in; i++) {
+        const void *was = in[i];
+        if (!was || !same_layout(&c->group.in[i], &c->group.out[0]))
+            continue;
+        memcpy(c->task.out[0], was, bytes);
+        in[i] = c->task.out[0];
+        checkern_call_run(c);
+        in[i] = was;
+        compare(k, 0, c->task.out[0]);
+    }
+}
+
 void checkern_run(const checkern_case *k)
 {
     checkern_call c;
@@ -195,5 +217,7 @@ void checkern_run(const checkern_case *k)
         compare(k, i, c.task.out[i]);
     }
     check_guard(k, c.task.workspace, c.work.workspace, "workspace");
+    if (k->kernel->in_place)
+        run_in_place(k, &c);
     checkern_call_fini(&c);
 }

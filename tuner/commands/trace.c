@@ -38,7 +38,7 @@ typedef struct row {
     int changed, nodes_before, nodes_after;
     int64_t pass_ns;
     int steps, native, generated, reference;
-    size_t arena;
+    size_t arena, arena_bound; /* bodies included */
     double predicted_ns;
     gopt_estimate latency;
     bool measured; /* false: the pass changed nothing, all but its time is that of the row before */
@@ -88,7 +88,8 @@ static void fill_plan(row *r, const gopt_plan *p, const gopt_compile_log *log)
     r->generated = log->kernels_generated;
     r->reference = log->kernels_reference;
     r->steps = p->n_steps;
-    r->arena = p->arena_bytes;
+    r->arena = log->arena_bytes;
+    r->arena_bound = log->arena_bound;
     r->predicted_ns = 0;
     for (int i = 0; i < p->n_steps; i++)
         r->predicted_ns += 1e9 * p->steps[i].cost_s;
@@ -262,6 +263,7 @@ static gopt_status tell_json(const trace *t, gopt_err *e)
         gopt_json_number(o, "generated", r->generated);
         gopt_json_number(o, "reference", r->reference);
         gopt_json_number(o, "arena_after", (double)r->arena);
+        gopt_json_number(o, "arena_bound", (double)r->arena_bound);
         gopt_json_number(o, "predicted", round(r->predicted_ns));
         gopt_json_number(o, "pass_ns", i ? (double)r->pass_ns : (double)NAN);
         gopt_json_number(o, "latency", round(r->latency.value));
