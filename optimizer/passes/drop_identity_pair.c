@@ -166,7 +166,14 @@ bool gopt_drop_identity_cast(gopt_node *n)
 {
     if (!gopt_rewrite_is(n, "Cast"))
         return false;
-    const gopt_node *before = gopt_rewrite_producer(n->in[0], "Cast");
-    return before && is_like(before->in[0], n->out[0]) && holds_all(n->in[0]->fact.dtype, before->in[0]->fact.dtype) &&
-           gopt_rewrite_bypass(n, before->in[0]);
+    gopt_node *before = gopt_rewrite_producer(n->in[0], "Cast");
+    if (!before || !holds_all(n->in[0]->fact.dtype, before->in[0]->fact.dtype))
+        return false;
+    if (is_like(before->in[0], n->out[0]))
+        return gopt_rewrite_bypass(n, before->in[0]);
+    if (before->graph != n->graph || gopt_rewrite_sole_reader(before->out[0]) != n ||
+        !gopt_node_replace(n, n->op, n->attrs, before->in, 1, &before, 1))
+        return false;
+    gopt_rewrite_drop(before);
+    return true;
 }
