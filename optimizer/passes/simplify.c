@@ -7,9 +7,10 @@
  *    have other roots: a square, an absolute value, a Relu, an Exp, a mean or sum of these.
  *  - Div(x, c): Mul(x, 1 / c) for floats and finite c with a finite, normal reciprocal: exact for powers of two, else
  *    within two roundings. Infinities, NaN and zeros stay what they are.
- *  - Mul(Mul(x, a), b): Mul(x, a * b), Add(Add(x, a), b): Add(x, a + b) for float scalars, inner results that nothing else
- *    reads, and a finite (for Mul normal) constant: within two roundings. Both factors enlarge or both do not, and both
- *    addends have one sign: what the inner result loses to overflow, underflow or cancellation the outer one lost, too. */
+ *  - Mul(Mul(x, a), b): Mul(x, a * b), Add(Add(x, a), b): Add(x, a + b) for float scalars, inner results that nothing
+ * else reads, and a finite (for Mul normal) constant: within two roundings. Both factors enlarge or both do not, and
+ * both addends have one sign: what the inner result loses to overflow, underflow or cancellation the outer one lost,
+ * too. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -171,7 +172,8 @@ static gopt_status quotient(gopt_node *n, bool *done, gopt_err *e)
 static bool with_constant(const gopt_node *n, gopt_value **x, double *c)
 {
     for (int k = 0; k < 2; k++)
-        if (gopt_rewrite_scalar_operand(n, k, c, x) && !gopt_value_is_const(*x) && n->in[k]->fact.rank <= (*x)->fact.rank)
+        if (gopt_rewrite_scalar_operand(n, k, c, x) && !gopt_value_is_const(*x) &&
+            n->in[k]->fact.rank <= (*x)->fact.rank)
             return true;
     return false;
 }
