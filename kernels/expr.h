@@ -86,6 +86,14 @@ int gopt_expr_cost(const gopt_expr *x);  /* rough operations per element: add 1,
 /* A float32, float16 or bfloat16 result from loads of these, with casts between them, and of bools that only select,
  * logic and tests read. */
 bool gopt_expr_is_float(const gopt_expr *x);
+/* Quantization to the small integer type d, and back; zero: -1 where there is none, else an integer. */
+int gopt_expr_quantize(gopt_expr *x, int value, int scale, int zero, gopt_dtype d);
+int gopt_expr_dequantize(gopt_expr *x, int value, int scale, int zero);
+/* What gopt_expr_is_float allows and conversions at the ends: loads of small integers (and int32) that only casts to
+ * float32 read, casts to small integers of what was rounded and clamped to their range. */
+bool gopt_expr_is_float_inside(const gopt_expr *x);
+bool gopt_expr_floats_at(const gopt_expr *x, int k); /* the same of instruction k alone */
+bool gopt_dtype_is_small_int(gopt_dtype d);          /* of 8 or 16 bits */
 bool gopt_expr_equal(const gopt_expr *a, const gopt_expr *b);
 
 /* Text: "add(mul(acc, in1), const(0.5))", with dtypes of loads where not float32: "in2:bool". Constants: 0.5, 3

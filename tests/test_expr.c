@@ -238,6 +238,35 @@ static void float_expressions_are_told_apart(void **state)
     assert_false(gopt_expr_is_float(&x));
 }
 
+/* What quantized models have between two integers. */
+static void integers_may_be_at_the_ends(void **state)
+{
+    gopt_expr x = gopt_expr_new(*state);
+    int q = gopt_expr_load(&x, 0, GOPT_DTYPE_U8), z = gopt_expr_load(&x, 1, GOPT_DTYPE_U8);
+    assert_false(gopt_expr_is_float_inside(&x)); /* an integer that nothing computed */
+    int f = gopt_expr_dequantize(&x, q, gopt_expr_float(&x, 0.5), z);
+    assert_true(gopt_expr_is_float_inside(&x));
+    assert_false(gopt_expr_is_float(&x));
+    int y = gopt_expr_quantize(&x, f, gopt_expr_load(&x, 2, GOPT_DTYPE_F32), z, GOPT_DTYPE_I8);
+    assert_true(gopt_expr_is_float_inside(&x));
+    gopt_expr_op2(&x, GOPT_EXPR_ADD, y, y); /* arithmetic of integers */
+    assert_false(gopt_expr_is_float_inside(&x));
+    gopt_expr_dequantize(&x, y, f, -1);
+    assert_true(gopt_expr_is_float_inside(&x));
+    gopt_expr_cast(&x, f, GOPT_DTYPE_I8); /* truncates */
+    assert_false(gopt_expr_is_float_inside(&x));
+    int clamped = gopt_expr_op2(
+        &x, GOPT_EXPR_MIN,
+        gopt_expr_op2(&x, GOPT_EXPR_MAX, gopt_expr_op1(&x, GOPT_EXPR_ROUND, f), gopt_expr_float(&x, -128)),
+        gopt_expr_float(&x, 127));
+    gopt_expr_cast(&x, clamped, GOPT_DTYPE_U8); /* wraps */
+    assert_false(gopt_expr_is_float_inside(&x));
+    gopt_expr_cast(&x, clamped, GOPT_DTYPE_I16);
+    assert_true(gopt_expr_is_float_inside(&x));
+    gopt_expr_cast(&x, gopt_expr_load(&x, 3, GOPT_DTYPE_I64), GOPT_DTYPE_F32); /* too wide */
+    assert_false(gopt_expr_is_float_inside(&x));
+}
+
 static void wrong_calls_fail_softly(void **state)
 {
     gopt_expr x = gopt_expr_new(*state);
@@ -300,6 +329,7 @@ int main(void)
         TEST(splicing_replaces_operands),
         TEST(queries_ignore_what_the_result_does_not_need),
         TEST(float_expressions_are_told_apart),
+        TEST(integers_may_be_at_the_ends),
         TEST(wrong_calls_fail_softly),
         TEST(too_long_an_expression_fails_and_stays_failed),
         TEST(every_allocation_may_fail),

@@ -34,3 +34,30 @@ void gopt_widen_row(const gopt_simd *simd, int16_t *dst, const void *src, bool i
             dst[i] = (int16_t)(gopt_byte_at(src, is_signed, i * step) - zero);
     memset(dst + k, 0, (size_t)(gopt_wide_row(k) - k) * sizeof *dst);
 }
+
+bool gopt_finish_fits(const gopt_group *g)
+{
+    if (g->n_out != 1 || !g->post)
+        return g->n_out == 1 && g->out[0].dtype == GOPT_DTYPE_I32;
+    return gopt_post_fits_any(g, g->post);
+}
+
+void gopt_finish_prepare(gopt_finish *f, const gopt_group *g, const gopt_simd *simd)
+{
+    f->size = gopt_dtype_bits(g->out[0].dtype) / 8;
+    if (g->post)
+        gopt_post_prepare(&f->post, g, g->post, simd);
+}
+
+void gopt_finish_run(const gopt_finish *f, const gopt_simd *simd, const gopt_task *t, const int32_t *sums,
+                     int64_t first, int64_t n)
+{
+    _Alignas(64) float acc[GOPT_SUMS];
+    char *out = (char *)t->out[0] + first * f->size;
+    if (!f->post.active) {
+        memcpy(out, sums, (size_t)(n * f->size));
+        return;
+    }
+    simd->from_integers(GOPT_DTYPE_I32, sums, acc, n);
+    gopt_post_run(&f->post, t->in, acc, out, first, n);
+}

@@ -3,7 +3,7 @@
 #define GOPT_CPU_BYTES_H
 
 #include "cpu/group.h"
-#include "cpu/simd.h"
+#include "cpu/post.h"
 
 /* Operand k is uint8 or int8. */
 bool gopt_is_bytes(const gopt_group *g, int k);
@@ -16,5 +16,20 @@ int64_t gopt_wide_row(int64_t k);
 /* One row, every `step`-th element of src. */
 void gopt_widen_row(const gopt_simd *simd, int16_t *dst, const void *src, bool is_signed, int64_t k, int64_t step,
                     int zero);
+
+enum { GOPT_SUMS = 64 }; /* finished at once */
+
+/* What becomes of the sums: they are the result, or post makes it of them. */
+typedef struct gopt_finish {
+    gopt_post post; /* inactive: none */
+    int64_t size;   /* bytes of an element of the result */
+} gopt_finish;
+
+/* Whether the group's result can be made of 32-bit sums; then how. f is zeroed. */
+bool gopt_finish_fits(const gopt_group *g);
+void gopt_finish_prepare(gopt_finish *f, const gopt_group *g, const gopt_simd *simd);
+/* n <= GOPT_SUMS sums, elements [first, first + n) of out. */
+void gopt_finish_run(const gopt_finish *f, const gopt_simd *simd, const gopt_task *t, const int32_t *sums,
+                     int64_t first, int64_t n);
 
 #endif

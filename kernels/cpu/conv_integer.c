@@ -5,12 +5,13 @@
 #include "cpu/conv2d.h"
 
 enum { X, W, X_ZERO, W_ZERO };
-enum { PIXELS = 32 /* of a block */ };
+enum { PIXELS = GOPT_SUMS /* of a block */ };
 
 typedef struct spec {
     gopt_conv2d c;
     const gopt_simd *simd;
     bool x_signed, w_signed, x_zero, w_zero, pack;
+    gopt_finish finish;
     int64_t taps, row, w_size, part; /* int16_t: of a row, of all filters, of a part's room */
 } spec;
 
@@ -24,7 +25,7 @@ static bool fits(const gopt_group *g, const int64_t *knob, const gopt_target *t)
 {
     gopt_conv2d c;
     (void)knob, (void)t;
-    return g->op && shape_of(g, &c) && !g->post && g->n_out == 1 && g->out[0].dtype == GOPT_DTYPE_I32;
+    return g->op && shape_of(g, &c) && gopt_finish_fits(g);
 }
 
 static double flops(const gopt_group *g)
@@ -95,7 +96,9 @@ static void pack(const gopt_group *g, const int64_t *knob, const gopt_target *t,
 static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target *t, void *memory)
 {
     (void)knob;
-    plan(memory, g, t);
+    spec *s = memory;
+    plan(s, g, t);
+    gopt_finish_prepare(&s->finish, g, s->simd);
 }
 
 /* What output pixel (y, x) sees of a group's channels, 0 in the padding. */
@@ -128,8 +131,9 @@ static void run_block(const spec *s, const gopt_task *t, int64_t which, int64_t 
         read_taps(s, image, zero, (first + p) / c->ow, (first + p) % c->ow, room + p * s->row);
     for (int64_t f = 0; f < c->filters; f++) {
         int64_t filter = which % c->groups * c->filters + f;
-        int32_t *out = (int32_t *)t->out[0] + (which * c->filters + f) * c->oh * c->ow + first;
-        s->simd->dots(s->row, filters + filter * s->row, room, s->row, n, out);
+        int32_t sums[PIXELS];
+        s->simd->dots(s->row, filters + filter * s->row, room, s->row, n, sums);
+        gopt_finish_run(&s->finish, s->simd, t, sums, (which * c->filters + f) * c->oh * c->ow + first, n);
     }
 }
 
@@ -154,8 +158,8 @@ static void run(const gopt_task *t)
 
 const gopt_kernel gopt_kernel_conv_integer = {
     .name = "conv_integer",
-    .doc = "convolution of 8-bit integers",
-    .revision = 2,
+    .doc = "convolution of 8-bit integers, and what becomes of it",
+    .revision = 3,
     .fits = fits,
     .cost = cost,
     .work = work,

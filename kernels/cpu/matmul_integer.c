@@ -1,14 +1,15 @@
-/* matmul_integer: MatMulInteger: rows of both sides widened, then products of rows. */
+/* matmul_integer: MatMulInteger: rows of both sides widened, then products of rows, scaled and quantized by post. */
 #include "cpu/bytes.h"
 #include "cpu/matmul.h"
 
 enum { A, B, A_ZERO, B_ZERO };
-enum { COLUMNS = 64 /* of a block: its rows of b stay in the second cache */ };
+enum { COLUMNS = GOPT_SUMS /* of a block: its rows of b stay in the second cache */ };
 
 typedef struct spec {
     gopt_matmul mm;
     const gopt_simd *simd;
     bool a_signed, b_signed, a_zero, b_zero, pack;
+    gopt_finish finish;
     int64_t row, b_at; /* int16_t: of a widened row; from the workspace's begin to those of b */
 } spec;
 
@@ -22,7 +23,7 @@ static bool fits(const gopt_group *g, const int64_t *knob, const gopt_target *t)
 {
     gopt_matmul mm;
     (void)knob, (void)t;
-    return g->op && shape_of(g, &mm) && !g->post && g->n_out == 1 && g->out[0].dtype == GOPT_DTYPE_I32;
+    return g->op && shape_of(g, &mm) && gopt_finish_fits(g);
 }
 
 static double flops(const gopt_group *g)
@@ -91,7 +92,9 @@ static void pack(const gopt_group *g, const int64_t *knob, const gopt_target *t,
 static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target *t, void *memory)
 {
     (void)knob;
-    plan(memory, g, t);
+    spec *s = memory;
+    plan(s, g, t);
+    gopt_finish_prepare(&s->finish, g, s->simd);
 }
 
 static void widen(const spec *s, const gopt_task *t)
@@ -127,16 +130,18 @@ static void run(const gopt_task *t)
         int64_t batch = lo / blocks, j = lo % blocks * COLUMNS, n = GOPT_MIN(COLUMNS, mm->n - j);
         const int16_t *rows = a + (mm->a_single ? 0 : batch * mm->m) * s->row;
         const int16_t *columns = b + ((mm->b_single ? 0 : batch * mm->n) + j) * s->row;
-        for (int64_t i = 0; i < mm->m; i++)
-            s->simd->dots(s->row, rows + i * s->row, columns, s->row, n,
-                          (int32_t *)t->out[0] + (batch * mm->m + i) * mm->n + j);
+        for (int64_t i = 0; i < mm->m; i++) {
+            int32_t sums[COLUMNS];
+            s->simd->dots(s->row, rows + i * s->row, columns, s->row, n, sums);
+            gopt_finish_run(&s->finish, s->simd, t, sums, (batch * mm->m + i) * mm->n + j, n);
+        }
     }
 }
 
 const gopt_kernel gopt_kernel_matmul_integer = {
     .name = "matmul_integer",
-    .doc = "products of matrices of 8-bit integers",
-    .revision = 1,
+    .doc = "products of matrices of 8-bit integers, and what becomes of them",
+    .revision = 2,
     .fits = fits,
     .cost = cost,
     .work = work,

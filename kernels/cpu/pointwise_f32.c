@@ -1,5 +1,5 @@
-/* pointwise_f32: chains of float operations and single ones, in one pass over memory. float16 and bfloat16 are widened
- * as they are read and rounded as they are written. */
+/* pointwise_f32: chains of float operations and single ones, in one pass over memory. float16, bfloat16 and small
+ * integers are widened as they are read and rounded as they are written. */
 #include "cpu/group.h"
 #include "cpu/post.h"
 
@@ -24,7 +24,7 @@ static bool fits(const gopt_group *g, const int64_t *knob, const gopt_target *t)
     bool ok = g->n_out == 1 && !gopt_group_expr(g, &x, NULL);
     if (ok) {
         gopt_group wide = as_float(g, &out);
-        ok = gopt_post_fits(&wide, &x);
+        ok = gopt_post_fits_any(&wide, &x);
     }
     gopt_arena_fini(&a);
     return ok;
@@ -93,13 +93,13 @@ static void run(const gopt_task *t)
     if (gopt_dtype_is_half(s->out))
         run_half(s, t, lo, hi);
     else
-        gopt_post_run(&s->post, t->in, NULL, (float *)t->out[0] + lo, lo, hi - lo);
+        gopt_post_run(&s->post, t->in, NULL, (char *)t->out[0] + lo * gopt_dtype_bits(s->out) / 8, lo, hi - lo);
 }
 
 const gopt_kernel gopt_kernel_pointwise_f32 = {
     .name = "pointwise_f32",
     .doc = "element by element, several operations in one pass",
-    .revision = 2,
+    .revision = 4,
     .in_place = true,
     .fits = fits,
     .cost = cost,

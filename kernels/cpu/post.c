@@ -11,7 +11,9 @@ typedef struct frame {
 static bool build(gopt_post *p, const gopt_group *g, const gopt_expr *x)
 {
     int operand[GOPT_WALK_IN];
-    if (g->out[0].dtype != GOPT_DTYPE_F32 || x->at[x->result].class != GOPT_CLASS_FLOAT ||
+    p->out = g->out[0].dtype;
+    gopt_dtype d = gopt_expr_dtype(x);
+    if (p->out != (gopt_dtype_is_float(d) ? GOPT_DTYPE_F32 : d) || !gopt_expr_is_float_inside(x) ||
         !gopt_tile_compile(&p->tile, x, operand, GOPT_WALK_IN) || !gopt_walk_of(&p->walk, g, operand, p->tile.n_in))
         return false;
     for (int k = 0; k < p->tile.n_in; k++) {
@@ -21,8 +23,6 @@ static bool build(gopt_post *p, const gopt_group *g, const gopt_expr *x)
         p->kind[k] = n == 1                                ? GOPT_POST_SCALAR
                      : n == gopt_operand_count(&g->out[0]) ? GOPT_POST_DENSE
                                                            : GOPT_POST_STRIDED;
-        if (o->dtype != GOPT_DTYPE_BOOL && o->dtype != GOPT_DTYPE_F32 && !gopt_dtype_is_half(o->dtype))
-            return false;
     }
     p->active = true;
     return true;
@@ -31,10 +31,16 @@ static bool build(gopt_post *p, const gopt_group *g, const gopt_expr *x)
 bool gopt_post_fits(const gopt_group *g, const gopt_expr *x)
 {
     gopt_post p;
-    if (!x)
+    if (!x || g->out[0].dtype != GOPT_DTYPE_F32)
         return g->out[0].dtype == GOPT_DTYPE_F32;
     memset(&p, 0, sizeof p);
-    return !x->failed && x->result >= 0 && build(&p, g, x);
+    return build(&p, g, x);
+}
+
+bool gopt_post_fits_any(const gopt_group *g, const gopt_expr *x)
+{
+    gopt_post p = {.active = false};
+    return x && build(&p, g, x);
 }
 
 void gopt_post_prepare(gopt_post *p, const gopt_group *g, const gopt_expr *x, const gopt_simd *simd)
@@ -52,11 +58,13 @@ double gopt_post_cost(const gopt_expr *x)
 /* n elements of operand k from element `at` on. */
 static void read_elements(const gopt_post *p, int k, const void *base, int64_t at, int64_t n, float *dst)
 {
-    const unsigned char *b = (const unsigned char *)base + at;
+    const unsigned char *b = (const unsigned char *)base + at * gopt_dtype_bits(p->type[k]) / 8;
     if (p->type[k] == GOPT_DTYPE_F32)
-        memcpy(dst, (const float *)base + at, (size_t)n * sizeof *dst);
+        memcpy(dst, b, (size_t)n * sizeof *dst);
+    else if (gopt_dtype_is_half(p->type[k]))
+        p->simd->half_widen(dst, (const uint16_t *)(const void *)b, n, p->type[k] == GOPT_DTYPE_BF16);
     else if (p->type[k] != GOPT_DTYPE_BOOL)
-        p->simd->half_widen(dst, (const uint16_t *)base + at, n, p->type[k] == GOPT_DTYPE_BF16);
+        p->simd->from_integers(p->type[k], b, dst, n);
     else
         for (int64_t i = 0; i < n; i++)
             dst[i] = b[i] != 0;
@@ -106,12 +114,12 @@ static void frame_init(frame *f, const gopt_post *p, const void *const *in, int6
 }
 
 /* A tile that is no multiple of the unit is computed in own memory: whole vectors are read and written. */
-static void run_tile(frame *f, const gopt_post *p, const void *const *in, const float *acc, float *out, int64_t first,
+static void run_tile(frame *f, const gopt_post *p, const void *const *in, const float *acc, void *out, int64_t first,
                      int n)
 {
     const gopt_tile *t = &p->tile;
     float *reg[GOPT_TILE_REGS];
-    bool ragged = n % GOPT_TILE_UNIT;
+    bool ragged = n % GOPT_TILE_UNIT, own = ragged || p->out != GOPT_DTYPE_F32;
     memcpy(reg, f->reg, (size_t)t->n_reg * sizeof *reg);
     if (acc && !ragged)
         reg[0] = (float *)acc;
@@ -119,19 +127,23 @@ static void run_tile(frame *f, const gopt_post *p, const void *const *in, const 
         memcpy(reg[0], acc, (size_t)n * sizeof *acc);
     for (int k = 0; k < t->n_in; k++)
         reg[1 + k] = read_operand(p, k, in[p->walk.operand[k]], first, n, ragged, reg[1 + k]);
-    if (!ragged)
+    if (!own)
         reg[t->result] = out;
     p->simd->tile(t, reg, (n + GOPT_TILE_UNIT - 1) / GOPT_TILE_UNIT * GOPT_TILE_UNIT);
-    if (ragged)
-        memcpy(out, reg[t->result], (size_t)n * sizeof *out);
+    if (p->out != GOPT_DTYPE_F32)
+        p->simd->to_integers(p->out, reg[t->result], out, n);
+    else if (own)
+        memcpy(out, reg[t->result], (size_t)n * sizeof(float));
 }
 
-void gopt_post_run(const gopt_post *p, const void *const *in, const float *acc, float *out, int64_t first, int64_t n)
+void gopt_post_run(const gopt_post *p, const void *const *in, const float *acc, void *out, int64_t first, int64_t n)
 {
     frame f;
+    int64_t size = gopt_dtype_bits(p->out) / 8;
     if (!p->active || n <= 0)
         return;
     frame_init(&f, p, in, n);
     for (int64_t at = 0; at < n; at += f.length)
-        run_tile(&f, p, in, acc ? acc + at : NULL, out + at, first + at, (int)GOPT_MIN(f.length, n - at));
+        run_tile(&f, p, in, acc ? acc + at : NULL, (char *)out + at * size, first + at,
+                 (int)GOPT_MIN(f.length, n - at));
 }

@@ -18,16 +18,19 @@ typedef struct gopt_post {
     gopt_tile tile;
     gopt_walk walk; /* its operands are the tile program's */
     gopt_post_kind kind[GOPT_WALK_IN];
-    gopt_dtype type[GOPT_WALK_IN];
+    gopt_dtype type[GOPT_WALK_IN], out;
 } gopt_post;
 
 /* Whether tiles can compute x over the group's operands into out[0], which must be float32. Operands are float32,
- * float16, bfloat16 or bool; all is computed in float32. NULL is fine. */
+ * float16, bfloat16, bool, or integers of 8 and 16 bits and int32; all is computed in float32. NULL is fine. */
 bool gopt_post_fits(const gopt_group *g, const gopt_expr *x);
-/* p is zeroed; x as accepted by gopt_post_fits. */
+/* The same where out[0] may also be of integers of 8 or 16 bits; never of NULL. */
+bool gopt_post_fits_any(const gopt_group *g, const gopt_expr *x);
+/* p is zeroed; x as accepted by one of these. */
 void gopt_post_prepare(gopt_post *p, const gopt_group *g, const gopt_expr *x, const gopt_simd *simd);
-/* Elements [first, first + n) of the output, of which `out` is the first. ACC is read from acc, which may be out. */
-void gopt_post_run(const gopt_post *p, const void *const *in, const float *acc, float *out, int64_t first, int64_t n);
+/* Elements [first, first + n) of the output, of which `out` is the first. ACC is read from acc, as floats whatever its
+ * type; acc may be out. */
+void gopt_post_run(const gopt_post *p, const void *const *in, const float *acc, void *out, int64_t first, int64_t n);
 /* Operations per element, for predictions. */
 double gopt_post_cost(const gopt_expr *x);
 

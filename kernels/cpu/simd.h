@@ -103,6 +103,10 @@ typedef struct gopt_simd {
     /* 8-bit integers less their zero point; products of a with n rows of b that lie `step` apart; bytes from floats. */
     void (*widen)(int16_t *dst, const void *src, bool is_signed, int64_t n, int zero);
     void (*dots)(int64_t k, const int16_t *a, const int16_t *b, int64_t step, int64_t n, int32_t *out);
+    /* Integers of a type that tiles load (8, 16 or 32 bits) as floats; and back to those
+     * of 8 or 16 bits, from whole numbers in range. */
+    void (*from_integers)(gopt_dtype d, const void *src, float *dst, int64_t n);
+    void (*to_integers)(gopt_dtype d, const float *src, void *dst, int64_t n);
     void (*quantize)(uint8_t *dst, const float *x, int64_t n, float scale, float zero);
     /* float16, or with `brain` bfloat16, to float32 and back. */
     void (*half_widen)(float *dst, const uint16_t *src, int64_t n, bool brain);

@@ -12,20 +12,20 @@ typedef struct compiler {
     bool busy[GOPT_TILE_REGS];
 } compiler;
 
-static bool is_number(const gopt_instr *in)
+static bool has_code(const gopt_expr *x, int k)
 {
-    bool wide = in->dtype == GOPT_DTYPE_F32 || in->dtype == GOPT_DTYPE_NONE;
-    return in->class == GOPT_CLASS_FLOAT && (wide || gopt_dtype_is_half(in->dtype));
+    gopt_expr_code code = x->at[k].code;
+    return code != GOPT_EXPR_BITNOT && (code < GOPT_EXPR_BITAND || code > GOPT_EXPR_SHR) && gopt_expr_floats_at(x, k);
 }
 
-static bool has_code(const gopt_instr *in, const gopt_expr *x)
+/* Integers are loaded as floats. */
+static bool is_loaded_integer(const gopt_expr *x, const gopt_instr *in)
 {
-    if (in->code == GOPT_EXPR_BITNOT || (in->code >= GOPT_EXPR_BITAND && in->code <= GOPT_EXPR_SHR))
-        return false;
     if (in->code != GOPT_EXPR_CAST)
-        return in->class == GOPT_CLASS_BOOL || is_number(in);
+        return false;
     const gopt_instr *from = &x->at[in->arg[0]];
-    return is_number(in) && (is_number(from) || from->class == GOPT_CLASS_BOOL);
+    return (from->code == GOPT_EXPR_LOAD || from->code == GOPT_EXPR_ACC) && from->class != GOPT_CLASS_BOOL &&
+           from->class != GOPT_CLASS_FLOAT;
 }
 
 /* Loads become operands, constants registers. False when there are too many. */
@@ -36,7 +36,7 @@ static bool place_inputs(compiler *c, int *operand, int max)
         const gopt_instr *in = &c->x->at[k];
         if (!c->live[k])
             continue;
-        if (!has_code(in, c->x))
+        if (!has_code(c->x, k))
             return false;
         if (in->code == GOPT_EXPR_ACC)
             c->reg[k] = 0;
@@ -91,10 +91,15 @@ static bool place(compiler *c, int k)
 {
     const gopt_instr *in = &c->x->at[k];
     gopt_tile *t = c->t;
+    if (is_loaded_integer(c->x, in)) {
+        c->reg[k] = c->reg[in->arg[0]];
+        return true;
+    }
     if (t->n_op == GOPT_TILE_OPS)
         return false;
     gopt_tile_op *o = &t->op[t->n_op++];
-    o->code = (unsigned char)in->code;
+    bool to_integer = in->code == GOPT_EXPR_CAST && in->class != GOPT_CLASS_FLOAT;
+    o->code = to_integer ? GOPT_TILE_NUMBER : (unsigned char)in->code;
     for (int j = 0; j < 3; j++) {
         int a = in->arg[j];
         if (a < 0)

@@ -15,8 +15,8 @@ enum {
     GOPT_TILE_UNIT = 16      /* tiles are multiples of the widest vector */
 };
 
-/* Casts that round, after the codes of expressions. */
-enum { GOPT_TILE_TO_F16 = GOPT_EXPR_CODE_COUNT, GOPT_TILE_TO_BF16 };
+/* After the codes of expressions: casts that round; one to an integer, whose value the number has: NaN to 0. */
+enum { GOPT_TILE_TO_F16 = GOPT_EXPR_CODE_COUNT, GOPT_TILE_TO_BF16, GOPT_TILE_NUMBER };
 
 typedef struct gopt_tile_op {
     unsigned char code; /* gopt_expr_code, of which CAST copies, or one of these */
@@ -34,7 +34,8 @@ typedef struct gopt_tile {
 } gopt_tile;
 
 /* False when the expression has instructions, types or a size that tiles do not serve. Operand numbers are mapped:
- * operand[k] is the one that register 1 + k loads, up to max of them. t may be NULL: only the question. */
+ * operand[k] is the one that register 1 + k loads, as floats, up to max of them. An integer result is left as floats
+ * that have its value. t may be NULL: only the question. */
 bool gopt_tile_compile(gopt_tile *t, const gopt_expr *x, int *operand, int max);
 int gopt_tile_length(const gopt_tile *t); /* elements per tile, a multiple of GOPT_TILE_UNIT */
 

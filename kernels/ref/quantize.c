@@ -12,7 +12,7 @@ double gopt_quantize_int(gopt_dtype d, double v, double zero)
     bool is_signed = gopt_dtype_is_signed(d);
     double top = ldexp(1, gopt_dtype_bits(d) - is_signed);
     if (isnan(v))
-        v = 0;
+        return 0;
     return fmin(fmax(rint(v) + zero, is_signed ? -top : 0), top - 1);
 }
 

@@ -7,7 +7,8 @@
  *  - every node's shape is proven to be that of the anchor's output, so that operands broadcast to it and never enlarge
  * it;
  *  - all is float32, float16 or bfloat16 (tests and selections on bool aside), without casts; a result of fewer bits is
- *    rounded at the end instead of after each node;
+ *    rounded at the end instead of after each node; products of integers may be cast to float32 first and quantized in
+ *    the end;
  *  - no other output of the anchor is wanted.
  * The node then stands where the last one stood, so all operands are there; none can depend on the anchor, whose only
  * way out is through the region. */
@@ -27,6 +28,13 @@ static const gopt_knob knobs[] = {[MAX_OPS] = {.name = "max_ops",
 
 enum { MAX_INPUTS = 8 };
 
+/* Their kernels take in casts to float32 and requantization. */
+static bool sums_integers(const gopt_node *n)
+{
+    bool integers = !strcmp(n->op->name, "MatMulInteger") || !strcmp(n->op->name, "ConvInteger");
+    return integers && !*n->op->domain;
+}
+
 static bool is_anchor(const gopt_node *n)
 {
     static const char *const ops[] = {"LayerNormalization",
@@ -44,7 +52,11 @@ static bool is_anchor(const gopt_node *n)
                                       "ReduceSum",
                                       "ReduceMax"};
     static const char *const recurrent[] = {"LSTM", "GRU", "RNN"};
-    if (n->n_bodies || n->n_anchor == 0 || n->n_out == 0 || !n->out[0] || !gopt_region_is_quick(n->out[0]->fact.dtype))
+    if (n->n_bodies || n->n_anchor == 0 || n->n_out == 0 || !n->out[0])
+        return false;
+    if (sums_integers(n))
+        return true;
+    if (!gopt_region_is_quick(n->out[0]->fact.dtype))
         return false;
     for (int k = 1; k < n->n_out; k++)
         if (n->out[k] && (n->out[k]->n_users || n->out[k]->n_results))
@@ -73,7 +85,9 @@ static gopt_node *last_reader(const gopt_value *v)
 static bool build(const gopt_node *n, const gopt_region *r, gopt_expr *x)
 {
     int load[GOPT_REGION_INPUTS + GOPT_REGION_NODES];
-    int before = n->post.result >= 0 ? gopt_expr_loads(&n->post) : 0, acc = gopt_expr_acc(x, n->out[0]->fact.dtype);
+    bool integers = sums_integers(n);
+    int before = n->post.result >= 0 ? gopt_expr_loads(&n->post) : 0;
+    int acc = gopt_expr_acc(x, integers ? GOPT_DTYPE_I32 : n->out[0]->fact.dtype);
     for (int k = n->n_anchor; k < before; k++)
         load[k - n->n_anchor] = k;
     if (n->post.result >= 0) {
@@ -82,7 +96,8 @@ static bool build(const gopt_node *n, const gopt_region *r, gopt_expr *x)
             map[k] = gopt_expr_load(x, load[k - n->n_anchor], n->in[k]->fact.dtype);
         acc = map ? gopt_expr_splice(x, &n->post, map, before, acc) : -1;
     }
-    return acc >= 0 && gopt_region_build(r, x, n->n_in, n->out[0], acc) >= 0 && gopt_expr_is_float(x);
+    return acc >= 0 && gopt_region_build(r, x, n->n_in, n->out[0], acc) >= 0 &&
+           (integers ? gopt_expr_is_float_inside(x) : gopt_expr_is_float(x));
 }
 
 static bool apply(gopt_node *n, const gopt_region *r, const gopt_expr *x)
@@ -106,7 +121,7 @@ static gopt_status try_fuse(gopt_node *n, gopt_node *m, const gopt_pass_run *run
 {
     gopt_value *root = n->out[0];
     gopt_region r = {0};
-    gopt_region_limits limits = {.root = root, .float_only = true};
+    gopt_region_limits limits = {.root = root, .float_only = true, .casts = sums_integers(n)};
     limits.ops = (int)run->knob[MAX_OPS] - gopt_region_ops(&n->post);
     limits.inputs = MAX_INPUTS - (n->n_in - n->n_anchor);
     gopt_expr x = gopt_expr_new(&r.arena);
@@ -160,7 +175,7 @@ static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 const gopt_pass gopt_pass_fuse_anchor = {
     .name = "fuse_anchor",
     .doc = "products, convolutions and norms finish their result with what follows: bias, activation, residual",
-    .revision = 2,
+    .revision = 3,
     .knobs = knobs,
     .run = run,
 };

@@ -37,7 +37,10 @@ static gopt_status apply(const gopt_region *r, const gopt_expr *x, gopt_err *e)
 
 static bool is_float(const gopt_node *n)
 {
-    return n->n_out == 1 && n->out[0] && gopt_region_is_quick(n->out[0]->fact.dtype);
+    if (n->n_out != 1 || !n->out[0])
+        return false;
+    gopt_dtype d = n->out[0]->fact.dtype;
+    return gopt_region_is_quick(d) || gopt_dtype_is_small_int(d);
 }
 
 static gopt_status try_fuse(gopt_node *n, bool float_only, gopt_pass_run *run, gopt_err *e)
@@ -47,7 +50,8 @@ static gopt_status try_fuse(gopt_node *n, bool float_only, gopt_pass_run *run, g
         .ops = (int)run->knob[MAX_OPS], .inputs = (int)run->knob[MAX_INPUTS], .float_only = float_only, .casts = true};
     gopt_expr x = gopt_expr_new(&r.arena);
     gopt_status s = gopt_region_grow(&r, n, &limits, e);
-    if (!s && r.n > 1 && gopt_region_build(&r, &x, 0, NULL, -1) >= 0 && (!float_only || gopt_expr_is_float(&x))) {
+    if (!s && r.n > 1 && gopt_region_build(&r, &x, 0, NULL, -1) >= 0 &&
+        (!float_only || gopt_expr_is_float_inside(&x))) {
         s = apply(&r, &x, e);
         run->changed++;
     }
@@ -80,7 +84,7 @@ static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 const gopt_pass gopt_pass_fuse_chain = {
     .name = "fuse_chain",
     .doc = "make chains of pointwise nodes one group",
-    .revision = 2,
+    .revision = 3,
     .knobs = knobs,
     .run = run,
 };

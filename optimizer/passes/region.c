@@ -47,14 +47,9 @@ bool gopt_region_is_quick(gopt_dtype d)
 
 typedef struct content {
     int ops;     /* instructions that compute something */
-    bool floats; /* all of them on float32, float16, bfloat16 and bool, and casts only between the first three */
+    bool floats; /* all as gopt_expr_floats_at has it, but no cast from bool */
     bool casts;
 } content;
-
-static bool is_number(const gopt_instr *in)
-{
-    return in->class == GOPT_CLASS_FLOAT && (in->dtype == GOPT_DTYPE_NONE || gopt_region_is_quick(in->dtype));
-}
 
 static content content_of(const gopt_expr *x)
 {
@@ -68,8 +63,7 @@ static content content_of(const gopt_expr *x)
         c.ops += gopt_expr_code_args(in->code) > 0;
         bool cast = in->code == GOPT_EXPR_CAST;
         c.casts |= cast;
-        c.floats &=
-            cast ? is_number(in) && is_number(&x->at[in->arg[0]]) : is_number(in) || in->class == GOPT_CLASS_BOOL;
+        c.floats &= gopt_expr_floats_at(x, k) && !(cast && x->at[in->arg[0]].class == GOPT_CLASS_BOOL);
     }
     return c;
 }
@@ -122,17 +116,27 @@ static void add(gopt_region *r, gopt_node *n, const gopt_expr *x, int ops, const
             r->in[r->n_in++] = n->in[k];
 }
 
+/* A small product of scalars, as scales have it, is computed again for every element rather than by a kernel. */
+static bool is_cheap_scalar(const gopt_node *n, const gopt_node *sink, const gopt_expr *x)
+{
+    const gopt_fact *f = &n->out[0]->fact;
+    int64_t dim[GOPT_RANK_MAX], count;
+    return gopt_fact_static(f, dim) && gopt_dims_count(dim, f->rank, &count) && count == 1 &&
+           f->rank <= sink->out[0]->fact.rank && gopt_expr_cost(x) <= 2;
+}
+
 static bool try_add(gopt_region *r, gopt_node *n, const gopt_region_limits *limits)
 {
     const gopt_node *sink = r->n ? r->node[0] : n;
     gopt_expr x;
     if (r->n == GOPT_REGION_NODES || n->graph != sink->graph || !expression(n, &x, &r->arena) ||
-        !gopt_rewrite_same_shape(&n->out[0]->fact, &sink->out[0]->fact))
+        !(gopt_rewrite_same_shape(&n->out[0]->fact, &sink->out[0]->fact) || is_cheap_scalar(n, sink, &x)))
         return false;
     content c = content_of(&x);
     /* Kernels that compute in float32 are much faster than those for all types: a node that they can do must not become
      * part of a group that they cannot. */
-    bool quick = c.floats && gopt_region_is_quick(n->out[0]->fact.dtype);
+    gopt_dtype d = n->out[0]->fact.dtype;
+    bool quick = c.floats && (gopt_region_is_quick(d) || gopt_dtype_is_small_int(d));
     bool fits = limits->float_only ? c.floats && (limits->casts || !c.casts) : !quick;
     if (!fits || r->ops + c.ops > limits->ops ||
         inputs_with(r, n, limits->root) > GOPT_MIN(limits->inputs, GOPT_REGION_INPUTS))
@@ -165,6 +169,18 @@ gopt_status gopt_region_grow(gopt_region *r, gopt_node *m, const gopt_region_lim
     return r->arena.failed ? gopt_oom(e) : GOPT_OK;
 }
 
+/* A scalar that only nodes which are kept read. */
+static bool is_their_scalar(const gopt_region *r, int i, const bool *keep)
+{
+    const gopt_value *v = r->node[i]->out[0];
+    if (!is_cheap_scalar(r->node[i], r->node[0], &r->expr[i]))
+        return false;
+    for (int k = 0; k < v->n_users; k++)
+        if (!keep[find_node(r, v->users[k])])
+            return false;
+    return true;
+}
+
 bool gopt_region_keep_root(gopt_region *r, const gopt_value *root)
 {
     bool keep[GOPT_REGION_NODES] = {0};
@@ -175,6 +191,8 @@ bool gopt_region_keep_root(gopt_region *r, const gopt_value *root)
             int from = v && v->producer ? find_node(r, v->producer) : -1;
             keep[i] |= v == root || (from >= 0 && keep[from]);
         }
+    for (int i = 1; i < r->n; i++)
+        keep[i] |= is_their_scalar(r, i, keep);
     r->n = r->n_in = r->ops = 0;
     for (int i = 0; i < old.n; i++)
         if (keep[i])

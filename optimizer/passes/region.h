@@ -1,5 +1,5 @@
 /* region.h: pointwise nodes that can be computed as one expression: a sink, and producers that only the region reads,
- * all of one shape. */
+ * all of one shape but for sums and products of scalars. */
 #ifndef GOPT_REGION_H
 #define GOPT_REGION_H
 
@@ -21,13 +21,14 @@ typedef struct gopt_region_limits {
     int ops, inputs;
     const gopt_value *root; /* not counted as an input; NULL: none */
     bool float_only;        /* only nodes on float32, float16, bfloat16 and bool */
-    bool casts;             /* of these, also casts between the first three */
+    bool casts; /* of these, also casts between the first three, and small integers at the ends (gopt_expr_floats_at) */
 } gopt_region_limits;
 
 /* Grows the region of sink m as far as the limits allow. r is zeroed; r->n == 0 when m itself is none. Free it with
  * gopt_region_fini whatever the status; ENOMEM only. */
 gopt_status gopt_region_grow(gopt_region *r, gopt_node *m, const gopt_region_limits *limits, gopt_err *e);
-/* Keeps the nodes that depend on the root through the region; true when they are all of its readers. */
+/* Keeps the nodes that depend on the root through the region, and scalars for them alone; true when they are all of its
+ * readers. */
 bool gopt_region_keep_root(gopt_region *r, const gopt_value *root);
 /* Appends the whole region to x: in[k] is loaded as operand base + k, root is instruction acc of x (-1: no root). The
  * result, or -1 when it does not fit into one expression or has not the sink's type. */

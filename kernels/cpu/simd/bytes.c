@@ -44,6 +44,53 @@ void GOPT_LEVEL(gopt_dots)(int64_t k, const int16_t *a, const int16_t *b, int64_
     }
 }
 
+#define FROM(type)                                                                                                     \
+    for (int64_t i = 0; i < n; i++)                                                                                    \
+        dst[i] = (float)((const type *)src)[i];
+
+void GOPT_LEVEL(gopt_from_integers)(gopt_dtype d, const void *src, float *dst, int64_t n)
+{
+    switch (d) {
+    case GOPT_DTYPE_U8:
+        FROM(uint8_t)
+        break;
+    case GOPT_DTYPE_I8:
+        FROM(int8_t)
+        break;
+    case GOPT_DTYPE_U16:
+        FROM(uint16_t)
+        break;
+    case GOPT_DTYPE_I16:
+        FROM(int16_t)
+        break;
+    default:
+        FROM(int32_t)
+        break;
+    }
+}
+
+#define TO(type)                                                                                                       \
+    for (int64_t i = 0; i < n; i++)                                                                                    \
+        ((type *)dst)[i] = (type)(int32_t)src[i];
+
+void GOPT_LEVEL(gopt_to_integers)(gopt_dtype d, const float *src, void *dst, int64_t n)
+{
+    switch (d) {
+    case GOPT_DTYPE_U8:
+        TO(uint8_t)
+        break;
+    case GOPT_DTYPE_I8:
+        TO(int8_t)
+        break;
+    case GOPT_DTYPE_U16:
+        TO(uint16_t)
+        break;
+    default:
+        TO(int16_t)
+        break;
+    }
+}
+
 /* Division, not a product with the inverse: the rounding that the definition asks for depends on it. */
 void GOPT_LEVEL(gopt_quantize)(uint8_t *dst, const float *x, int64_t n, float scale, float zero)
 {

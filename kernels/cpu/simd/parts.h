@@ -48,6 +48,8 @@ void GOPT_LEVEL(gopt_gru_update)(int64_t n, const float *z, const float *next, c
 void GOPT_LEVEL(gopt_add_strided)(float *dst, int64_t stride, const float *src, int64_t n);
 void GOPT_LEVEL(gopt_widen)(int16_t *dst, const void *src, bool is_signed, int64_t n, int zero);
 void GOPT_LEVEL(gopt_dots)(int64_t k, const int16_t *a, const int16_t *b, int64_t step, int64_t n, int32_t *out);
+void GOPT_LEVEL(gopt_from_integers)(gopt_dtype d, const void *src, float *dst, int64_t n);
+void GOPT_LEVEL(gopt_to_integers)(gopt_dtype d, const float *src, void *dst, int64_t n);
 void GOPT_LEVEL(gopt_quantize)(uint8_t *dst, const float *x, int64_t n, float scale, float zero);
 void GOPT_LEVEL(gopt_half_widen)(float *dst, const uint16_t *src, int64_t n, bool brain);
 void GOPT_LEVEL(gopt_half_narrow)(uint16_t *dst, const float *src, int64_t n, bool brain);

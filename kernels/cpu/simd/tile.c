@@ -74,6 +74,10 @@ static inline vf same(vf a)
 {
     return a;
 }
+static inline vf number(vf a)
+{
+    return v_select(a == a, a, v_splat(0));
+}
 static inline vf neg(vf a)
 {
     return -a;
@@ -250,9 +254,12 @@ static void run_test(gopt_expr_code code, const tile_args *t)
     }
 }
 
-static void run_op(gopt_expr_code code, const tile_args *t)
+static void run_op(int code, const tile_args *t)
 {
     switch (code) {
+    case GOPT_TILE_NUMBER:
+        map1(t, number);
+        break;
     case GOPT_EXPR_ADD:
         map2(t, add);
         break;
@@ -293,7 +300,7 @@ static void run_op(gopt_expr_code code, const tile_args *t)
         map1(t, reciprocal);
         break;
     default:
-        run_test(code, t);
+        run_test((gopt_expr_code)code, t);
         break;
     }
 }
@@ -310,10 +317,10 @@ void GOPT_LEVEL(gopt_tile_run)(const gopt_tile *p, float *const *reg, int n)
     for (int k = 0; k < p->n_op; k++) {
         const gopt_tile_op *o = &p->op[k];
         tile_args t = {.d = reg[o->dst], .a = reg[o->arg[0]], .b = reg[o->arg[1]], .c = reg[o->arg[2]], .n = n};
-        if (o->code < GOPT_EXPR_CODE_COUNT)
-            run_op((gopt_expr_code)o->code, &t);
-        else
+        if (o->code == GOPT_TILE_TO_F16 || o->code == GOPT_TILE_TO_BF16)
             round_half(&t, o->code == GOPT_TILE_TO_BF16);
+        else
+            run_op(o->code, &t);
     }
 }
 
