@@ -286,6 +286,9 @@ static void heads_are_read_where_they_lie(void **state)
     ref_input(&none, F32, DIMS(2), VALUES(-INFINITY));
     assert_ok(ref_run(&none, 1), &none.e);
     ref_expect(&none, 0, F32, DIMS(1, 1, 2), 0, VALUES(NAN, NAN));
+    ref_int(&none, "zero_rows", 1);
+    assert_ok(ref_run(&none, 1), &none.e);
+    ref_expect(&none, 0, F32, DIMS(1, 1, 2), 0, VALUES(0, 0));
     ref_absent(&past);
     ref_input(&past, F32, DIMS(1, 2, 1, 1), VALUES(1));
     ref_input(&past, F32, DIMS(1, 2, 1, 1), VALUES(5, 50));

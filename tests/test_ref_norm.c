@@ -57,6 +57,19 @@ static void layer_normalization_has_three_outputs(void **state)
     ref_end(&c);
 }
 
+/* As the operator was before ONNX had it. */
+static void the_result_has_the_type_of_the_scale(void **state)
+{
+    (void)state;
+    ref_case c = ref_begin("LayerNormalization");
+    ref_input(&c, GOPT_DTYPE_F16, DIMS(1, 2), VALUES(1, 3));
+    ref_constant(&c, F32, DIMS(2), VALUES(1, 0.1));
+    ref_float(&c, "epsilon", 0);
+    assert_ok(ref_run(&c, 1), &c.e);
+    ref_expect(&c, 0, F32, DIMS(1, 2), 1e-6, VALUES(-1, 0.1));
+    ref_end(&c);
+}
+
 static void layer_normalization_broadcasts_its_scale(void **state)
 {
     (void)state;
@@ -240,6 +253,7 @@ int main(void)
         cmocka_unit_test(batch_normalization_for_inference),
         cmocka_unit_test(batch_normalization_in_training),
         cmocka_unit_test(layer_normalization_has_three_outputs),
+        cmocka_unit_test(the_result_has_the_type_of_the_scale),
         cmocka_unit_test(layer_normalization_broadcasts_its_scale),
         cmocka_unit_test(rms_normalizations_agree),
         cmocka_unit_test(instances_and_groups),

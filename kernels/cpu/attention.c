@@ -74,7 +74,7 @@ static void bind_sizes(const gopt_group *g, bool ours, gopt_attention *a)
 bool gopt_attention_of(const gopt_group *g, gopt_attention *a)
 {
     bool ours = gopt_group_is(g, "gopt", "Attention");
-    *a = (gopt_attention){.like_softmax = ours};
+    *a = (gopt_attention){.like_softmax = ours && !gopt_attr_int(g->attrs, "zero_rows", 0)};
     if ((!ours && !gopt_group_is(g, "", "Attention")) || !types_fit(g, ours))
         return false;
     bind_sizes(g, ours, a);

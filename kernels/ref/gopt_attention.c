@@ -6,7 +6,8 @@
  * columns from `*_first` + h * size on, so that three operands may be one and the same product. y is (batch, queries,
  * heads * value size). The score of a query and a key is their product times `scale`; through `softcap`; `fill` where
  * keep, a bool that broadcasts to the scores, is false; plus mask, which broadcasts, too; with `is_causal` -inf for
- * keys behind the query. Then as Softmax has it: a row of nothing but -inf gives NaN. */
+ * keys behind the query. Then as Softmax has it: a row of nothing but -inf gives NaN, or
+ * zeros with `zero_rows`. */
 #include <math.h>
 #include <string.h>
 
@@ -169,7 +170,8 @@ static double at(const mask *m, int64_t b, int64_t head, int64_t s, int64_t t)
 
 static gopt_status run_heads(gopt_exec *x, const gopt_ms_heads *h, int64_t shared, double *out, gopt_err *e)
 {
-    gopt_attention_head a = {.s = h->s, .t = h->t, .d = h->d, .dv = h->dv, .like_softmax = true};
+    gopt_attention_head a = {
+        .s = h->s, .t = h->t, .d = h->d, .dv = h->dv, .like_softmax = !gopt_attr_int(x->attrs, "zero_rows", 0)};
     mask add, keep;
     double *bias, *kept, *y;
     bool causal = gopt_attr_int(x->attrs, "is_causal", 0) != 0;

@@ -24,14 +24,12 @@ static gopt_status read_axis(gopt_attrs a, int rank, int *axis, gopt_err *e)
     return s ? gopt_within(e, s, "attribute axis") : GOPT_OK;
 }
 
-gopt_status gopt_layer_norm_infer(gopt_infer *x, bool rms, gopt_err *e)
+gopt_status gopt_layer_norm_infer(gopt_infer *x, gopt_err *e)
 {
     int64_t stash = gopt_attr_int(x->attrs, "stash_type", GOPT_DTYPE_F32);
     int axis;
     GOPT_TRY(gopt_ref_type(x, X, GOPT_REF_FLOAT, "X", e));
     GOPT_TRY(gopt_ref_type(x, SCALE, GOPT_REF_FLOAT, "Scale", e));
-    if (!rms)
-        GOPT_TRY(gopt_ref_same_type(x, X, SCALE, e));
     GOPT_TRY(gopt_ref_same_type(x, SCALE, BIAS, e));
     if (stash != GOPT_DTYPE_F32 && stash != GOPT_DTYPE_BF16 && stash != GOPT_DTYPE_F16 && stash != GOPT_DTYPE_F64)
         return gopt_fail(e, GOPT_EINPUT, "attribute stash_type: %lld is no floating point type", (long long)stash);

@@ -8,8 +8,8 @@
  * what v was multiplied with. */
 void gopt_layer_norm_row(bool rms, double epsilon, double *v, int64_t n, double *mean, double *inv);
 /* Inputs X, Scale and (unless rms) B; outputs Y, (unless rms) Mean, InvStdDev; attributes axis, epsilon, stash_type.
- * With rms, Y has the type of Scale. */
-gopt_status gopt_layer_norm_infer(gopt_infer *x, bool rms, gopt_err *e);
+ * Y has the type of Scale. */
+gopt_status gopt_layer_norm_infer(gopt_infer *x, gopt_err *e);
 gopt_status gopt_layer_norm_run(gopt_exec *x, bool rms, gopt_err *e);
 
 #endif

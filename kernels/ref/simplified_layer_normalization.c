@@ -3,7 +3,7 @@
 
 static gopt_status infer(gopt_infer *x, gopt_err *e)
 {
-    return gopt_layer_norm_infer(x, true, e);
+    return gopt_layer_norm_infer(x, e);
 }
 
 static gopt_status run(gopt_exec *x, gopt_err *e)

@@ -357,6 +357,8 @@ const problem_text problems[] = {
               "f32[2,4,70,8] f32[2,70,16] f32[2,2,70,8] f32[4,70,70] - - b[70,70]", NULL, NULL),
     ATTENTION("gopt:Attention", "q_num_heads=2 kv_num_heads=2 head_size=8 v_head_size=400 test_outputs=3 is_causal=1",
               "f32[2,3,16] f32[2,3,16] f32[2,2,3,400] f32[1,2,3,1] f32[2,2,130,8] f32[2,2,130,400]", NULL, NULL),
+    ATTENTION("gopt:Attention", "q_num_heads=1 kv_num_heads=1 head_size=8 v_head_size=8 zero_rows=1",
+              "f32[1,5,8] f32[1,9,8] f32[1,9,8] - - - b[9]={0}", NULL, NULL),
     ATTENTION("gopt:Attention", "q_num_heads=1 kv_num_heads=1 head_size=8 v_head_size=8",
               "f32[1,1,8] f32[1,300,8] f32[1,300,8] - - - b[300]={0}", NULL, NULL),
     {0},
