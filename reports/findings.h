@@ -163,6 +163,7 @@ typedef struct gopt_finding_cluster {
     int n_front;
     const int *front;                /* trials */
     const char *reason;              /* why the chosen one */
+    bool unmet;                      /* no trial keeps the constraints */
     gopt_finding_ratio over_default; /* T_default / T_chosen, paired */
     const gopt_finding_regime *alpha, *requests;
     int n_alpha, n_requests;

@@ -130,17 +130,42 @@ bool gopt_fact_equal(const gopt_finding_fact *a, const gopt_finding_fact *b)
     return a->number == b->number;
 }
 
+static bool has_pass(const gopt_finding_trial *t, const char *pass)
+{
+    for (int i = 0; i < t->n_pipeline; i++)
+        if (!strcmp(t->pipeline[i], pass))
+            return true;
+    return false;
+}
+
+/* "without a, b": the passes of x that y does not have. Returns their number. */
+static int put_passes(gopt_text *out, const char *word, const gopt_finding_trial *x, const gopt_finding_trial *y,
+                      int most)
+{
+    int n = 0;
+    for (int i = 0; i < x->n_pipeline; i++) {
+        if (has_pass(y, x->pipeline[i]) || n++ >= most)
+            continue;
+        gopt_text_add(out, "%s%s", n > 1 ? ", " : word, x->pipeline[i]);
+    }
+    if (n > most)
+        gopt_text_add(out, " and %d more", n - most);
+    return n;
+}
+
 /* A setting that one of them does not list has its initial value there. */
-void gopt_page_difference(gopt_text *out, const gopt_finding_trial *t, const gopt_finding_trial *from, int most)
+static int put_settings(gopt_text *out, const char *word, const gopt_finding_trial *t, const gopt_finding_trial *from,
+                        int most)
 {
     int n = 0;
     for (int i = 0; i < t->n_config + from->n_config; i++) {
         bool own = i < t->n_config;
         const gopt_finding_fact *f = own ? &t->config[i] : &from->config[i - t->n_config];
         const gopt_finding_fact *other = gopt_fact_find(own ? from : t, f->name);
-        if ((own ? gopt_fact_equal(f, other) : other != NULL) || n++ >= most)
+        bool is_pass = has_pass(t, f->name) || has_pass(from, f->name); /* said before */
+        if (is_pass || (own ? gopt_fact_equal(f, other) : other != NULL) || n++ >= most)
             continue;
-        gopt_text_add(out, "%s%s ", n > 1 ? ", " : "", f->name);
+        gopt_text_add(out, "%s%s ", n > 1 ? ", " : word, f->name);
         if (own)
             gopt_fact_print(out, f);
         else
@@ -148,6 +173,14 @@ void gopt_page_difference(gopt_text *out, const gopt_finding_trial *t, const gop
     }
     if (n > most)
         gopt_text_add(out, " and %d more", n - most);
-    if (n == 0)
+    return n;
+}
+
+void gopt_page_difference(gopt_text *out, const gopt_finding_trial *t, const gopt_finding_trial *from, int most)
+{
+    int without = put_passes(out, "without ", from, t, most);
+    int with = put_passes(out, without ? "; with " : "with ", t, from, most);
+    int settings = put_settings(out, without + with ? "; " : "", t, from, most);
+    if (without + with + settings == 0)
         gopt_text_put(out, "nothing");
 }

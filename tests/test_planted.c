@@ -3,8 +3,8 @@
  * a clock that otherwise goes as the real one, so that a disturbed machine changes little. */
 #define GOPT_OPS_DEF "planted_ops.def"
 #define GOPT_PASSES_DEF "planted_passes.def"
-#include "pass.c"
 #include "op.c"
+#include "pass.c"
 
 #include <math.h>
 #include <signal.h>

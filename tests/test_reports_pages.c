@@ -67,7 +67,7 @@ static void the_answer_comes_first(void **state)
     assert_says(&p.text, "earned back after 635\nrequests (25.4 s of the given traffic).");
     assert_says(&p.text, "Verdict: improvement, compared with last/manifest.yaml.");
     assert_says(&p.text, "Trust: the machine was quiet (3 of 141 rounds disturbed, noise floor 0.42 %)");
-    assert_says(&p.text, "Differs from the default by: layout_nhwc off, engine.threads 2, plan.order by_size.");
+    assert_says(&p.text, "Differs from the default by: without layout_nhwc; engine.threads 2, plan.order by_size.");
     assert_says(&p.text, "fuse_conv_act         71.0  1.680      1.403  1.395 [1.384, 1.406]    3.448  as predicted");
     assert_says(&p.text, "fuse_chain      layout_nhwc    0.938 [0.920, 0.957]  conflict");
     assert_says(&p.text, "pruned              2  predicted 3.1 times slower than the best                     23, 24");
@@ -325,7 +325,7 @@ static void survives_every_allocation_failure(void **state)
 {
     (void)state;
     gopt_findings *f = test_findings();
-    assert_true(test_every_oom(make, f) > 300);
+    assert_true(test_every_oom(make, f) > 250);
     gopt_findings_free(f);
 }
 

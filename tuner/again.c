@@ -60,6 +60,8 @@ gopt_status gopt_decide_again(const char *out_dir, const gopt_goal_change *chang
         status = gopt_report_write(f, out_dir, e);
     if (!status)
         gopt_publish_summary(f, out_dir, summary);
+    if (!status && f->clusters[0].unmet)
+        status = gopt_fail(e, GOPT_EDIFF, "%s: no candidate keeps the constraints", out_dir);
     gopt_findings_free(f);
     gopt_study_close(s);
     return status;

@@ -60,6 +60,22 @@ static bool is_timed(const gopt_trial *t, const gopt_estimate *speedup)
            isfinite(speedup->hi) && speedup->value > 0;
 }
 
+/* Intervals from races alone say nothing of what a final would show: they are widened by what it showed of others. */
+static void widen(gopt_assessment *a)
+{
+    double lo, hi;
+    gopt_effects_drift(a->study, &lo, &hi);
+    for (int i = 0; i < a->n; i++) {
+        gopt_assessed *x = &a->at[i];
+        if (x->in_final || x->trial == a->baseline)
+            continue;
+        x->speedup.lo *= lo;
+        x->speedup.hi *= hi;
+        x->latency.median.lo /= hi;
+        x->latency.median.hi /= lo;
+    }
+}
+
 static void measure(gopt_assessment *a, const gopt_trial *base)
 {
     const gopt_study *s = a->study;
@@ -80,6 +96,7 @@ static void measure(gopt_assessment *a, const gopt_trial *base)
         a->had_final = a->had_final || x.in_final;
         a->at[a->n++] = x;
     }
+    widen(a);
     const gopt_assessed *first = gopt_assess_find(a, base->id);
     for (int i = 0; first && i < a->n; i++)
         derive(a, &a->at[i], first);
@@ -191,6 +208,8 @@ static double score(const gopt_goal *g, const gopt_assessed *x)
 /* Once there was a final, only those that were in it: the best of many short races is half luck. */
 static bool is_eligible(const gopt_assessment *a, const gopt_assessed *x)
 {
+    if (a->goal.objective == GOPT_OBJECTIVE_p99 && !isfinite(x->latency.p99))
+        return false; /* too few samples to know it */
     return allowed(&a->goal, x) && (!a->had_final || x->in_final || x->trial == a->baseline);
 }
 
@@ -231,8 +250,9 @@ int gopt_assess_leaders(const gopt_assessment *a, int *trial, int max)
 static bool proven(const gopt_assessment *a, const gopt_assessed *x, const gopt_assessed *standard)
 {
     const gopt_goal *g = &a->goal;
-    if (g->objective == GOPT_OBJECTIVE_latency || g->objective == GOPT_OBJECTIVE_throughput ||
-        g->objective == GOPT_OBJECTIVE_p99) {
+    if (g->objective == GOPT_OBJECTIVE_p99)
+        return x->latency.p99 < standard->latency.p99 * (1 - GOPT_MAX(0.01, isfinite(a->floor) ? 2 * a->floor : 0));
+    if (g->objective == GOPT_OBJECTIVE_latency || g->objective == GOPT_OBJECTIVE_throughput) {
         gopt_estimate r = gopt_effects_ratio(a->study, standard->trial, x->trial);
         if (!isfinite(r.lo)) { /* no common rounds: through the baseline, whose uncertainty counts twice */
             r.value = x->speedup.value / standard->speedup.value;
@@ -245,6 +265,41 @@ static bool proven(const gopt_assessment *a, const gopt_assessed *x, const gopt_
     return mine < other - 0.01 * fabs(other);
 }
 
+/* The best of those that beat the default for certain, preferably one of the final; NULL: none does. */
+static const gopt_assessed *best_beating(const gopt_assessment *a, const gopt_assessed *standard)
+{
+    const gopt_assessed *best = NULL;
+    bool best_known = false;
+    for (int i = 0; i < a->n; i++) {
+        const gopt_assessed *x = &a->at[i];
+        bool known = is_eligible(a, x);
+        if (!beats(x, standard) || is_beaten(a, x) || !allowed(&a->goal, x) || (best && best_known && !known))
+            continue;
+        if (!best || known > best_known || score(&a->goal, x) < score(&a->goal, best)) {
+            best = x;
+            best_known = known;
+        }
+    }
+    return best;
+}
+
+/* No candidate is proven better: the default stays, unless one is quicker for certain, if by little, and costs nothing
+ * else. */
+static void keep_default(gopt_assessment *a, const gopt_assessed *standard, const gopt_assessed *best)
+{
+    const gopt_assessed *free_gain = best_beating(a, standard);
+    a->chosen = free_gain ? free_gain->trial : standard->trial;
+    if (free_gain)
+        a->reason =
+            gopt_arena_printf(&a->arena, "a tie with the default within the noise of this machine, but no worse in "
+                                         "anything: quicker in the samples, no more memory, no more compiling");
+    else
+        a->reason = gopt_arena_printf(&a->arena,
+                                      "trial %d is not better than the default beyond the noise: a tie keeps the "
+                                      "default",
+                                      best->trial);
+}
+
 static void choose_eligible(gopt_assessment *a)
 {
     const gopt_assessed *standard = gopt_assess_find(a, a->standard);
@@ -255,8 +310,10 @@ static void choose_eligible(gopt_assessment *a)
         a->chosen = best ? best->trial : -1;
         a->reason = best ? "the default was not timed; the best of what was" : NULL;
     } else if (!best) {
+        a->unmet = rank(a, &leader, 1, is_allowed) == 0;
         a->chosen = standard->trial;
-        a->reason = "no candidate keeps the constraints; the default stays";
+        a->reason = a->unmet ? "no candidate keeps the constraints; the default stays"
+                             : "p99 needs 299 samples, more than any candidate has: the default stays";
     } else if (best == standard) {
         a->chosen = standard->trial;
         a->reason = gopt_arena_printf(&a->arena, "the default is the best of all candidates by %s", objective);
@@ -267,29 +324,22 @@ static void choose_eligible(gopt_assessment *a)
     } else if (proven(a, best, standard)) {
         a->chosen = best->trial;
         a->reason = gopt_arena_printf(&a->arena, "best by %s, better than the default beyond the noise", objective);
-    } else if (is_beaten(a, standard)) {
-        a->chosen = best->trial;
-        a->reason = gopt_arena_printf(&a->arena, "best by %s; the default is dominated", objective);
     } else {
-        a->chosen = standard->trial;
-        a->reason = gopt_arena_printf(&a->arena,
-                                      "trial %d is not better than the default beyond the noise: a tie keeps the "
-                                      "default",
-                                      best->trial);
+        keep_default(a, standard, best);
     }
 }
 
-/* A choice that another trial beats for certain is none, even where that one was not in the final. */
+/* A choice that another trial beats for certain in everything is none, even where that one was not in the final. */
 static void choose(gopt_assessment *a)
 {
     choose_eligible(a);
     const gopt_assessed *chosen = gopt_assess_find(a, a->chosen);
-    int leader = -1;
-    if (!chosen || !is_beaten(a, chosen) || !rank(a, &leader, 1, is_allowed))
+    const gopt_assessed *better = chosen && is_beaten(a, chosen) ? best_beating(a, chosen) : NULL;
+    if (!better)
         return;
-    a->chosen = leader;
-    a->reason = gopt_arena_printf(&a->arena, "best by %s; what was in the final is dominated",
-                                  gopt_objective_name(a->goal.objective));
+    a->chosen = better->trial;
+    a->reason = "quicker than all that were in the final, beyond what the final showed races to be off by; no more "
+                "memory, no more compiling";
 }
 
 /* ---- regimes ---- */

@@ -36,6 +36,7 @@ typedef struct gopt_assessment {
     bool had_final;
     int baseline, standard, chosen; /* trials; -1: none yet. standard: the default's stand-in */
     const char *reason;             /* why the chosen one, a sentence */
+    bool unmet;                     /* nothing keeps the constraints */
     gopt_regime *alpha, *requests;
     int n_alpha, n_requests;
 } gopt_assessment;

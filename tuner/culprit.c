@@ -87,8 +87,7 @@ static gopt_status ban(gopt_job *j, int pass, int trial, gopt_err *e)
     gopt_text command = {0};
     const gopt_trial *t = &j->study->trials[trial];
     put_command(&command, j, t);
-    gopt_status s = command.failed ? gopt_oom(e)
-                                   : gopt_study_ban(j->study, pass, trial, gopt_text_str(&command), e);
+    gopt_status s = command.failed ? gopt_oom(e) : gopt_study_ban(j->study, pass, trial, gopt_text_str(&command), e);
     gopt_progress_note(j->progress, "pass %s is at fault and is banned: %s: %s", gopt_passes[pass]->name,
                        gopt_trial_status_name(t->reply.status), t->reply.why ? t->reply.why : "no reason given");
     gopt_progress_note(j->progress, "to see it: %s", gopt_text_str(&command));

@@ -210,6 +210,7 @@ gopt_status gopt_decide_trials(gopt_findings *f, gopt_finding_cluster *c, const 
         GOPT_TRY(set_trial(f, &c->trials[i], a, &s->trials[i], e));
     c->baseline_trial = a->baseline;
     c->default_trial = a->standard;
+    c->unmet = a->unmet;
     c->chosen_trial = a->chosen;
     c->reason = a->reason ? gopt_arena_str(&f->arena, a->reason) : "nothing was timed";
     if (a->chosen >= 0 && a->standard >= 0 && a->chosen != a->standard) {

@@ -6,7 +6,7 @@
 #include "effects.h"
 #include "job.h"
 
-static const double PASS_LIMIT_S = 2; /* one that takes longer is not worth a try */
+static const double PASS_LIMIT_S = 2;        /* one that takes longer is not worth a try */
 static const char DORMANT_KEY[] = "dormant"; /* in the study: names, each with a comma after it */
 
 typedef struct attempt {

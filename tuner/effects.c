@@ -49,15 +49,23 @@ const gopt_trial *gopt_effects_stand_in(const gopt_study *s, const gopt_trial *t
 
 enum { FINAL_ROUNDS_ENOUGH = 9 };
 
-/* Geometric mean of a trial's samples in the round that sample `at` is of, at this stage or later; 0: it has none. */
-static double in_round(const gopt_study *s, int at, int trial, gopt_sample_stage least)
+typedef struct stages {
+    gopt_sample_stage first, last;
+} stages;
+
+static const stages race_only = {GOPT_SAMPLE_RACE, GOPT_SAMPLE_RACE},
+                    final_only = {GOPT_SAMPLE_FINAL, GOPT_SAMPLE_FINAL},
+                    all_stages = {GOPT_SAMPLE_RACE, GOPT_SAMPLE_FINAL};
+
+/* Geometric mean of a trial's samples of these stages in the round that sample `at` is of; 0: it has none. */
+static double in_round(const gopt_study *s, int at, int trial, const stages *of)
 {
     int round = s->samples[at].round, n = 0;
     double sum = 0;
     while (at > 0 && s->samples[at - 1].round == round)
         at--;
     for (; at < s->n_samples && s->samples[at].round == round; at++)
-        if (s->samples[at].trial == trial && s->samples[at].stage >= least) {
+        if (s->samples[at].trial == trial && s->samples[at].stage >= of->first && s->samples[at].stage <= of->last) {
             sum += log(s->samples[at].ns);
             n++;
         }
@@ -73,7 +81,7 @@ static int count_samples(const gopt_study *s, int trial)
 }
 
 /* Only b's own samples and their neighbours are looked at: this is asked for every trial, again and again. */
-static gopt_estimate paired(const gopt_study *s, int a, int b, gopt_sample_stage least)
+static gopt_estimate paired(const gopt_study *s, int a, int b, const stages *of)
 {
     gopt_estimate out = {.value = NAN, .lo = NAN, .hi = NAN};
     size_t most = (size_t)count_samples(s, b) + 1;
@@ -83,8 +91,8 @@ static gopt_estimate paired(const gopt_study *s, int a, int b, gopt_sample_stage
         if (s->samples[i].round == last_round)
             continue;
         last_round = s->samples[i].round;
-        x[n] = in_round(s, i, a, least);
-        y[n] = in_round(s, i, b, least);
+        x[n] = in_round(s, i, a, of);
+        y[n] = in_round(s, i, b, of);
         n += x[n] > 0 && y[n] > 0;
     }
     if (x && y)
@@ -117,8 +125,24 @@ static gopt_estimate a_over_a(const gopt_study *s, int baseline)
 
 gopt_estimate gopt_effects_ratio(const gopt_study *s, int a, int b)
 {
-    gopt_estimate final = paired(s, a, b, GOPT_SAMPLE_FINAL);
-    return final.n >= FINAL_ROUNDS_ENOUGH ? final : paired(s, a, b, GOPT_SAMPLE_RACE);
+    gopt_estimate final = paired(s, a, b, &final_only);
+    return final.n >= FINAL_ROUNDS_ENOUGH ? final : paired(s, a, b, &all_stages);
+}
+
+void gopt_effects_drift(const gopt_study *s, double *lo, double *hi)
+{
+    const gopt_trial *base = gopt_effects_baseline(s);
+    *lo = *hi = 1;
+    for (int i = 0; base && i < s->n_trials; i++) {
+        if (i == base->id || s->trials[i].reply.status != GOPT_TRIAL_ok)
+            continue;
+        gopt_estimate final = paired(s, base->id, i, &final_only), race = paired(s, base->id, i, &race_only);
+        double drift = final.value / race.value;
+        if (final.n < FINAL_ROUNDS_ENOUGH || !isfinite(drift))
+            continue;
+        *lo = fmin(*lo, drift);
+        *hi = fmax(*hi, drift);
+    }
 }
 
 gopt_estimate gopt_effects_speedup(const gopt_study *s, int trial)

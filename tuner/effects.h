@@ -18,6 +18,10 @@ const gopt_trial *gopt_effects_stand_in(const gopt_study *s, const gopt_trial *t
 gopt_estimate gopt_effects_speedup(const gopt_study *s, int trial);
 /* T_a / T_b from common rounds. */
 gopt_estimate gopt_effects_ratio(const gopt_study *s, int a, int b);
+/* How far the final's speedups were from those of the races, over the trials that were in both: from *lo <= 1 to
+ * *hi >= 1 times. The best of many short races are half luck, and a final runs other candidates in between; this is
+ * what the figures of those that were not in it may be off by, too. */
+void gopt_effects_drift(const gopt_study *s, double *lo, double *hi);
 /* |median ln A/A| or the half-width of its interval, whichever is larger; NAN without pairs. */
 double gopt_effects_noise_floor(const gopt_study *s);
 

@@ -72,6 +72,7 @@ typedef struct gopt_job {
     char shape_note[128]; /* how it was chosen, empty when given */
     char cache_dir[PATH_MAX], scratch_dir[PATH_MAX];
     bool timed;          /* enough for a decision, at the last one */
+    bool unmet;          /* nothing keeps the constraints, at the last decision */
     bool regressed;      /* against options->against, at the last decision */
     const char *stopped; /* budget, converged, exhausted, interrupted */
     bool writing;        /* the last results are being written: an interruption does not end that */

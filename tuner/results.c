@@ -71,6 +71,7 @@ gopt_status gopt_job_publish(gopt_job *j, bool reports, gopt_err *e)
     if (!s && j->timed)
         s = write_all(j, f, reports, e);
     j->regressed = f->verdict.result && !strcmp(f->verdict.result, "regression");
+    j->unmet = c->unmet;
     if (!j->timed)
         gopt_progress_note(j->progress, "too little was timed yet: no manifest; the same command goes on from here");
     gopt_findings_free(f);

@@ -301,6 +301,10 @@ static gopt_status run(gopt_job *j, gopt_err *e)
                          "%s: a budget of %g s is too short to time baseline and default 9 times; the same "
                          "command goes on from here",
                          j->options->model, j->options->budget_s);
+    if (j->unmet)
+        return gopt_fail(e, GOPT_EDIFF,
+                         "%s: no candidate keeps the constraints: the manifest serves the default; see %s/report.txt",
+                         j->options->model, j->options->out);
     return j->regressed ? gopt_fail(e, GOPT_EDIFF, "a regression against %s: see report.txt", j->options->against)
                         : GOPT_OK;
 }

@@ -57,8 +57,8 @@ static gopt_status run(void *opts, const char *const *operand, int n, gopt_err *
     gopt_status s = gopt_decide_again(operand[0], &o->change, &summary, e);
     if (!o->json)
         fputs(gopt_text_str(&summary), stdout);
-    else if (!s)
-        s = print_findings(operand[0], e);
+    else if (!s || s == GOPT_EDIFF) /* the findings are written either way */
+        s = print_findings(operand[0], s ? NULL : e) ? GOPT_EIO : s;
     gopt_text_fini(&summary);
     return s;
 }
