@@ -254,20 +254,59 @@ static gopt_status enter_final(gopt_job *j, int trial, gopt_contender *out, gopt
     return gopt_job_revive(j, trial, path, out, e);
 }
 
+typedef struct heat {
+    int trial[FINALISTS + 1], n;
+    gopt_contender at[FINALISTS + 1];
+} heat;
+
+static gopt_status begin_heat(gopt_job *j, heat *h, gopt_err *e)
+{
+    gopt_status s = GOPT_OK;
+    *h = (heat){.n = 0};
+    int n = finalists(j, h->trial);
+    for (; !s && h->n < n; h->n++)
+        s = enter_final(j, h->trial[h->n], &h->at[h->n], e);
+    return s;
+}
+
+static void end_heat(heat *h)
+{
+    for (int i = 0; i < h->n; i++)
+        gopt_contender_stop(&h->at[i]);
+    h->n = 0;
+}
+
+/* Has the final itself moved others to the front? */
+static bool has_new_leader(const gopt_job *j, const heat *h)
+{
+    int trial[FINALISTS + 1], n = finalists(j, trial);
+    for (int i = 0; i < n; i++) {
+        bool known = false;
+        for (int k = 0; k < h->n; k++)
+            known = known || h->trial[k] == trial[i];
+        if (!known)
+            return true;
+    }
+    return false;
+}
+
+/* Two heats: the leaders of the races were partly lucky, and whom they leave behind may lead once that is known. */
 static gopt_status final(gopt_job *j, gopt_err *e)
 {
-    int trial[FINALISTS + 1], n = finalists(j, trial), rounds = 1000;
-    gopt_contender at[FINALISTS + 1] = {0};
-    gopt_status s = GOPT_OK;
+    int rounds = strcmp(j->stopped, "budget") ? 1000 : INT32_MAX, before = j->rounds;
+    int64_t begin = gopt_now(), end = later(j->end, -j->render_s);
+    heat h;
     gopt_progress_stage(j->progress, "final");
-    for (int i = 0; !s && i < n; i++)
-        s = enter_final(j, trial[i], &at[i], e);
-    if (!strcmp(j->stopped, "budget"))
-        rounds = INT32_MAX;
+    gopt_status s = begin_heat(j, &h, e);
     if (!s)
-        s = gopt_job_race(j, at, n, GOPT_SAMPLE_FINAL, rounds, later(j->end, -j->render_s), e);
-    for (int i = 0; i < n; i++)
-        gopt_contender_stop(&at[i]);
+        s = gopt_job_race(j, h.at, h.n, GOPT_SAMPLE_FINAL, rounds, begin + (end - begin) / 5 * 3, e);
+    if (!s && j->rounds - before >= 2 * ROUNDS_LEAST && has_new_leader(j, &h)) {
+        end_heat(&h);
+        s = begin_heat(j, &h, e);
+    }
+    if (!s)
+        s = gopt_job_race(j, h.at, h.n, GOPT_SAMPLE_FINAL, rounds, end, e);
+    end_heat(&h);
     return s;
 }
 
