@@ -257,10 +257,26 @@ static int64_t sensible(const gopt_graph *g, const char *name, int64_t length)
     return spatial ? 224 : length;
 }
 
+/* The one sequence length of the past, of the new tokens, or of both together, by its name; -1 without one. */
+static int find_sequence(const char *const *names, int n, const char *of)
+{
+    for (int i = 0; i < n; i++) {
+        bool past = contains(names[i], "past"), total = contains(names[i], "total");
+        bool sequence = contains(names[i], "seq") || contains(names[i], "len");
+        if (sequence && past == !strcmp(of, "past") && total == !strcmp(of, "total"))
+            return i;
+    }
+    return -1;
+}
+
 int gopt_inputs_shape(const gopt_graph *g, const char **names, int64_t *values, int max, int64_t length)
 {
     int n = gopt_graph_symbols(g, names, max);
     for (int i = 0; i < n; i++)
         values[i] = sensible(g, names[i], length);
+    int past = find_sequence(names, n, "past"), now = find_sequence(names, n, ""),
+        total = find_sequence(names, n, "total");
+    if (past >= 0 && now >= 0 && total >= 0)
+        values[total] = values[past] + values[now];
     return n;
 }

@@ -24,8 +24,9 @@ bool gopt_input_case_fits(gopt_input_case c, const gopt_graph *g);
 gopt_status gopt_inputs_make(const gopt_tensor *const **out, const gopt_graph *g, gopt_input_case c, uint64_t seed,
                              gopt_arena *a, gopt_err *e);
 
-/* A value for every symbol that `names` lack: batch-like ones 1, spatial ones 224, all others `length`. Fills values[i]
- * for names[i]; returns the number of symbols (at most max). */
+/* A value for every symbol that `names` lack: batch-like ones 1, spatial ones 224, the total of past and new
+ * sequence lengths their sum, all others `length`. Fills values[i] for names[i]; returns the number of symbols (at most
+ * max). */
 int gopt_inputs_shape(const gopt_graph *g, const char **names, int64_t *values, int max, int64_t length);
 
 #endif

@@ -239,6 +239,11 @@ static void symbols_get_sensible_sizes(void **state)
     assert_int_equal(proposed(past, "Batch", 32), 1);
     assert_int_equal(proposed(past, "past_len", 32), 32);
     assert_int_equal(proposed(past, "seq", 32), 32);
+    const char total[] =
+        "input m float32[b,total_seq_len]\ninput p float32[b,past_seq_len]\ninput x float32[b,seq_len]\n"
+        "output m\noutput p\noutput x\n";
+    assert_int_equal(proposed(total, "total_seq_len", 32), 64);
+    assert_int_equal(proposed(total, "past_seq_len", 32), 32);
     assert_int_equal(proposed("input x float32[2,3]\noutput x\n", "N", 32), -1);
 }
 

@@ -237,6 +237,72 @@ static void multi_head_attention_unpacks(void **state)
     ref_end(&packed);
 }
 
+/* Two beams of one head; queries are zero. The buffer has room for four, one is there. */
+static ref_case decoder(double past, double beam)
+{
+    ref_case c = ref_begin("com.microsoft:DecoderMaskedMultiHeadAttention");
+    ref_input(&c, F32, DIMS(2, 1, 1), 0, NULL);
+    ref_input(&c, F32, DIMS(2, 1, 1), VALUES(1));
+    ref_input(&c, F32, DIMS(2, 1, 1), VALUES(4, 8));
+    ref_absent(&c);
+    ref_absent(&c);
+    ref_varied(&c, F32, DIMS(2, 1, 4, 1));
+    ref_input(&c, F32, DIMS(2, 1, 4, 1), VALUES(10, 0, 0, 0, 20, 0, 0, 0));
+    ref_constant(&c, I32, DIMS(1), VALUES(past));
+    ref_constant(&c, I32, DIMS(1), VALUES(2));
+    ref_input(&c, I32, DIMS(1, 2, 4), VALUES(beam));
+    ref_input(&c, F32, DIMS(3), VALUES(0, 0, 2));
+    ref_int(&c, "num_heads", 1);
+    ref_int(&c, "past_present_share_buffer", 1);
+    return c;
+}
+
+static void decoders_append_to_their_buffer(void **state)
+{
+    (void)state;
+    ref_case c = decoder(1, 1), cross = ref_begin("com.microsoft:DecoderMaskedMultiHeadAttention");
+    c.loose = true;
+    assert_ok(ref_run(&c, 4), &c.e);
+    ref_expect(&c, 0, F32, DIMS(2, 1, 1), 1e-6, VALUES(13, 15));
+    ref_expect(&c, 2, F32, DIMS(2, 1, 4, 1), 0, VALUES(10, 6, 0, 0, 20, 10, 0, 0));
+    ref_expect(&c, 3, F32, DIMS(2, 1, 1, 2), 0, VALUES(0, 0, 0, 0));
+    ref_input(&cross, F32, DIMS(1, 1, 2), VALUES(1, 0));
+    ref_input(&cross, F32, DIMS(1, 2, 2, 1), VALUES(3, 3));
+    ref_input(&cross, F32, DIMS(1, 2, 2, 1), VALUES(1, 3, 5, 7));
+    ref_int(&cross, "num_heads", 2);
+    ref_outputs(&cross, 4);
+    cross.out_at[1] = cross.out_at[2] = NULL;
+    assert_ok(ref_run_wanted(&cross), &cross.e);
+    ref_expect(&cross, 0, F32, DIMS(1, 1, 2), 1e-6, VALUES(2, 6));
+    ref_expect(&cross, 3, F32, DIMS(1, 2, 1, 2), 1e-6, VALUES(3, 3, 0, 0));
+    ref_end(&c);
+    ref_end(&cross);
+}
+
+static void decoders_that_cannot_be(void **state)
+{
+    (void)state;
+    ref_case full = decoder(4, 0), beam = decoder(1, 2), queries = decoder(1, 0), apart = decoder(1, 0);
+    ref_case bare = ref_begin("com.microsoft:DecoderMaskedMultiHeadAttention");
+    ref_expect_error(&full, GOPT_EINPUT, "no room");
+    ref_expect_error(&beam, GOPT_EINPUT, "beam 2 of 2");
+    queries.in[0]->dim[0] = 1;
+    queries.in[0]->dim[1] = 2;
+    ref_expect_error(&queries, GOPT_EINPUT, "queries");
+    apart.n_attr--;
+    ref_expect_error(&apart, GOPT_EUNSUP, "share");
+    for (int k = 0; k < 3; k++)
+        ref_varied(&bare, F32, DIMS(1, 1, 2));
+    ref_expect_error(&bare, GOPT_EINPUT, "num_heads");
+    ref_int(&bare, "num_heads", 2);
+    ref_expect_error(&bare, GOPT_EUNSUP, "without a buffer");
+    ref_end(&full);
+    ref_end(&beam);
+    ref_end(&queries);
+    ref_end(&apart);
+    ref_end(&bare);
+}
+
 static void narrow_weights_are_unpacked(void **state)
 {
     (void)state;
@@ -352,7 +418,9 @@ static void shapes_that_do_not_fit(void **state)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    ref_case c = even(2, 2), m = projected(), o = strided();
+    ref_case c = even(2, 2), m = projected(), o = strided(), d = decoder(1, 1);
+    ref_expect_oom_safe(&d, 4);
+    ref_end(&d);
     ref_expect_oom_safe(&c, 4);
     ref_expect_oom_safe(&m, 2);
     ref_expect_oom_safe(&o, 3);
@@ -379,6 +447,8 @@ int main(void)
         cmocka_unit_test(fused_attention_projects_and_masks),
         cmocka_unit_test(fused_attention_has_one_cache),
         cmocka_unit_test(multi_head_attention_unpacks),
+        cmocka_unit_test(decoders_append_to_their_buffer),
+        cmocka_unit_test(decoders_that_cannot_be),
         cmocka_unit_test(narrow_weights_are_unpacked),
         cmocka_unit_test(shapes_that_do_not_fit),
         cmocka_unit_test(every_allocation_may_fail),

@@ -139,6 +139,7 @@ gopt_status gopt_ms_heads_run(gopt_exec *x, const gopt_ms_heads *h, gopt_err *e)
         a.q = h->q + n * a.s * a.d;
         a.k = h->k + n * a.t * a.d;
         a.v = h->v + n * a.t * a.dv;
+        a.kept = h->kept ? h->kept + n * a.s * a.t : NULL;
         gopt_attention_head_run(&a, y);
         for (int64_t s = 0; s < a.s; s++)
             memcpy(out + ((b * a.s + s) * h->heads + head) * a.dv, y + s * a.dv, (size_t)a.dv * sizeof *y);

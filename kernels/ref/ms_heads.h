@@ -10,6 +10,7 @@ typedef struct gopt_ms_heads {
     int64_t d, dv;
     int mask, bias;          /* numbers of the node's inputs */
     const double *q, *k, *v; /* (batch, heads, s or t, d or dv) */
+    double *kept;            /* gets the scaled products (batch, heads, s, t), or NULL */
 } gopt_ms_heads;
 
 /* The mask's shape must be one of (b), (2 b), (b, t), (b, s, t), (b, 1, m, m) with m >= t. */
