@@ -156,7 +156,7 @@ static void peak_memory_is_the_programs_own(void **state)
     char *ballast = gopt_malloc(OURS); /* a forked copy of us is larger than what it executes */
     memset(ballast, 1, OURS);
     assert_true(gopt_rss_now() > OURS);
-    gopt_process_result r = shell("sleep 0.1", long_enough);
+    gopt_process_result r = shell("sleep 0.3", long_enough);
     assert_true(r.peak_bytes > 100 << 10);
     assert_true(r.peak_bytes < OURS / 2);
     gopt_text_fini(&r.output);

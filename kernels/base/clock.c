@@ -26,3 +26,8 @@ int64_t gopt_cpu_now(void)
 {
     return read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
+
+int64_t gopt_cpu_thread(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}

@@ -10,5 +10,6 @@ extern int64_t (*gopt_clock_source)(void); /* monotonic nanoseconds; tests may r
 int64_t gopt_now(void);                    /* monotonic nanoseconds */
 int64_t gopt_clock_monotonic(void);        /* the source by default: for waiting, which no test may stop */
 int64_t gopt_cpu_now(void);                /* CPU nanoseconds used by this process */
+int64_t gopt_cpu_thread(void);             /* CPU nanoseconds used by this thread */
 
 #endif

@@ -207,13 +207,15 @@ static bool has_exited(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
 }
 
-/* Looks at the memory of the program and its children when it is time to; returns the most seen so far. */
+/* Looks at the memory of the program and its children when it is time to; returns the most seen so far. What a look
+ * takes is its CPU time: on a busy machine a look that had to wait would else put off the next past the program's end,
+ * and the first one may see no more than a program that is still being loaded. */
 static int64_t sample(pid_t group, int64_t peak, int64_t now, int64_t *next)
 {
     if (now < *next)
         return peak;
-    int64_t seen = gopt_rss_group_peak(group), end = gopt_clock_monotonic();
-    *next = end + GOPT_MAX((int64_t)SAMPLE_NS, SAMPLE_SHARE * (end - now));
+    int64_t begin = gopt_cpu_thread(), seen = gopt_rss_group_peak(group);
+    *next = gopt_clock_monotonic() + GOPT_MAX((int64_t)SAMPLE_NS, SAMPLE_SHARE * (gopt_cpu_thread() - begin));
     return GOPT_MAX(peak, seen);
 }
 
