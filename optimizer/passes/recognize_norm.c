@@ -8,7 +8,8 @@
  * y = x * g
  * + (bias - mean(x) * g) with g = scale / s. Legal when the means run over the last axes and keep them, all is float32,
  * nothing else reads what lies between, and scale and bias have the shape of the normalized axes or are constants that
- * can be given it. Results differ by rounding. */
+ * can be given it. A difference of half precision may be cast to float32 before its square is taken: then x is cast
+ * instead, and the mean is more exact. Results differ by rounding. */
 #include <string.h>
 
 #include "passes/match.h"
@@ -19,7 +20,8 @@ typedef struct norm {
     gopt_value *scale, *bias; /* NULL: none */
     gopt_node *last;
     double epsilon;
-    int axes; /* how many, from the end */
+    int axes;    /* how many, from the end */
+    bool narrow; /* x is of half precision, d a cast of the difference */
 } norm;
 
 static gopt_value *other_operand(const gopt_node *n, const gopt_value *v)
@@ -78,13 +80,19 @@ static gopt_value *squared(norm *k, const gopt_value *v)
 static void centre(norm *k)
 {
     int axes;
-    gopt_node *sub = gopt_rewrite_producer(k->d, "Sub");
+    gopt_node *cast = gopt_rewrite_producer(k->d, "Cast");
+    gopt_dtype from = cast ? cast->in[0]->fact.dtype : GOPT_DTYPE_NONE;
+    gopt_value *d = from == GOPT_DTYPE_F16 || from == GOPT_DTYPE_BF16 ? cast->in[0] : k->d;
+    gopt_node *sub = gopt_rewrite_producer(d, "Sub");
     gopt_node *mean = sub ? mean_of(sub->in[1], &axes) : NULL;
     k->x = k->d;
     if (!mean || mean->in[0] != sub->in[0] || axes != k->axes)
         return;
     k->x = sub->in[0];
     k->mean = mean->out[0];
+    k->narrow = d != k->d;
+    if (k->narrow)
+        gopt_match_add(&k->match, cast);
     gopt_match_add(&k->match, sub);
     gopt_match_add(&k->match, mean);
 }
@@ -116,7 +124,7 @@ static gopt_value *parameter(const norm *k, gopt_graph *g, gopt_value *v)
     const gopt_fact *x = &k->x->fact;
     int64_t shape[GOPT_RANK_MAX], dim[GOPT_RANK_MAX], count;
     const gopt_dim *normalized = &x->dim[x->rank - k->axes];
-    if (!v || v->fact.dtype != x->dtype)
+    if (!v || v->fact.dtype != GOPT_DTYPE_F32)
         return NULL;
     bool same = v->fact.rank == k->axes;
     for (int i = 0; same && i < k->axes; i++)
@@ -138,13 +146,13 @@ static gopt_value *parameter(const norm *k, gopt_graph *g, gopt_value *v)
     if (!gopt_dims_broadcast(shape, k->axes, t->dim + extra, t->rank - extra, dim, &rank) ||
         memcmp(dim, shape, (size_t)k->axes * sizeof *dim))
         return NULL;
-    gopt_tensor *wide = gopt_tensor_new(&g->family->arena, x->dtype, k->axes, shape);
+    gopt_tensor *wide = gopt_tensor_new(&g->family->arena, GOPT_DTYPE_F32, k->axes, shape);
     gopt_tensor source = *t;
     source.rank -= extra;
     memmove(source.dim, t->dim + extra, (size_t)source.rank * sizeof source.dim[0]);
     gopt_arena *a = &g->family->arena;
     gopt_expr copy = gopt_expr_new(a);
-    gopt_expr_load(&copy, 0, x->dtype);
+    gopt_expr_load(&copy, 0, GOPT_DTYPE_F32);
     bool ok = wide && !copy.failed && !gopt_pointwise_apply(&copy, (const gopt_tensor *[]){&source}, 1, wide, a, NULL);
     return ok ? gopt_graph_constant(g, NULL, wide) : NULL;
 }
@@ -262,6 +270,17 @@ static bool ones(norm *k, gopt_graph *g)
     return k->scale;
 }
 
+/* x itself is cast instead of the difference. */
+static bool widen(norm *k)
+{
+    gopt_graph *g = k->last->graph;
+    gopt_attrs to = gopt_rewrite_attr_int(g, (gopt_attrs){0}, "to", GOPT_DTYPE_F32);
+    gopt_node *cast =
+        gopt_graph_node(g, NULL, gopt_op_find("", "Cast"), to, &k->x, 1, 1, k->last, k->match.node, k->match.n);
+    k->x = cast && !gopt_node_infer(cast, NULL) ? cast->out[0] : NULL;
+    return k->x;
+}
+
 static gopt_status put(norm *k, gopt_pass_run *r, gopt_err *e)
 {
     gopt_graph *g = k->last->graph;
@@ -269,6 +288,8 @@ static gopt_status put(norm *k, gopt_pass_run *r, gopt_err *e)
     if (!op || !gopt_match_closed(&k->match, k->last) ||
         !gopt_rewrite_same_shape(&k->x->fact, &k->last->out[0]->fact) || (!k->scale && !ones(k, g)))
         return GOPT_OK;
+    if (k->narrow && !widen(k))
+        return gopt_oom(e);
     gopt_value *in[] = {k->x, k->scale, k->bias};
     gopt_attrs attrs = gopt_rewrite_attr_int(g, (gopt_attrs){0}, "axis", -k->axes);
     attrs = gopt_rewrite_attr_float(g, attrs, "epsilon", k->epsilon);
@@ -300,6 +321,6 @@ static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 const gopt_pass gopt_pass_recognize_norm = {
     .name = "recognize_norm",
     .doc = "find layer and RMS normalization where they are written out",
-    .revision = 1,
+    .revision = 2,
     .run = run,
 };
