@@ -343,6 +343,32 @@ static void a_pass_that_spoils_the_results_is_banned(void **state)
 }
 
 /* Two jobs would mix their samples and spoil each other's timing. */
+/* The model's weights are multiples of 1/128: float16 holds them, int8 with the scale 1/127 does not. */
+static void a_too_coarse_precision_is_turned_down(void **state)
+{
+    gopt_err e = {0};
+    int row = gopt_setting_find("precision.weights"), tried[4] = {0};
+    int64_t f16, int8;
+    assert_ok(gopt_knob_parse(gopt_setting_at(row)->knob, "f16", &f16, &e), &e);
+    assert_ok(gopt_knob_parse(gopt_setting_at(row)->knob, "int8", &int8, &e), &e);
+    gopt_tune_options o = options_in(*state, BUDGET_S);
+    o.precisions = 1u << f16 | 1u << int8;
+    assert_ok(tune(&o, NULL, &e), &e);
+    assert_results(*state);
+    gopt_study *s = open_study(*state);
+    for (int i = 0; i < s->n_trials; i++) {
+        const gopt_trial *t = &s->trials[i];
+        tried[t->config.v[row]]++;
+        if (t->config.v[row] == int8 && gopt_config_pass_on(&t->config, gopt_setting_at(row)->pass))
+            assert_int_equal(t->reply.status, GOPT_TRIAL_wrong);
+        else
+            assert_true(t->reply.status == GOPT_TRIAL_ok || t->reply.status == GOPT_TRIAL_pruned);
+    }
+    assert_true(tried[0] && tried[f16] && tried[int8]);
+    assert_int_equal(tried[0] + tried[f16] + tried[int8], s->n_trials); /* nothing that was not asked for */
+    gopt_study_close(s);
+}
+
 static void a_second_job_in_the_same_folder_is_refused(void **state)
 {
     char path[4096];
@@ -388,7 +414,7 @@ int main(void)
         D(a_pass_that_spoils_the_results_is_banned),   D(a_job_keeps_its_budget_and_goes_on_later),
         D(an_interrupted_job_writes_what_it_has),      D(an_interruption_at_the_start_is_fine),
         D(a_killed_job_goes_on_from_its_study),        D(what_cannot_begin_says_why),
-        D(a_second_job_in_the_same_folder_is_refused),
+        D(a_second_job_in_the_same_folder_is_refused), D(a_too_coarse_precision_is_turned_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

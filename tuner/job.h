@@ -26,7 +26,8 @@ typedef struct gopt_tune_options {
     const char *against; /* an earlier manifest; NULL: none */
     double budget_s;
     int threads[GOPT_THREADS_MAX], n_threads; /* 0: from 1 to the processors there are */
-    gopt_shapes shapes;                       /* of symbolic dimensions; those not given get a proposal */
+    unsigned precisions; /* bit v: value v of precision.weights may be tried; that of the preset always is */
+    gopt_shapes shapes;  /* of symbolic dimensions; those not given get a proposal */
     gopt_goal goal;
     double memory_limit; /* of a worker, bytes; 0: most of what there is */
     gopt_tolerance tolerance;

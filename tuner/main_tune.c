@@ -12,7 +12,7 @@
 typedef struct arguments {
     gopt_tune_options o;
     gopt_counts threads;
-    const char *device, *objective, *tolerance, *list, *progress;
+    const char *device, *objective, *tolerance, *precision, *list, *progress;
     double max_compile_s, max_latency_s;
 } arguments;
 
@@ -50,6 +50,9 @@ static const gopt_option options[] = {
     {"--max-latency", 0, "DURATION", gopt_parse_duration, FIELD(max_latency_s), "median latency the choice may have"},
     {"--tolerance", 0, "REL[,ABS]", gopt_parse_text, FIELD(tolerance),
      "error that a candidate may show against the reference\n(default: by element type)"},
+    {"--precision", 0, "LIST", gopt_parse_text, FIELD(precision),
+     "types that weights may be kept in: f16,bf16,int8 (default: the\nmodel's own); candidates outside --tolerance are "
+     "turned down"},
     {"--search", 0, "NAME", gopt_parse_text, FIELD(o.sampler), "auto (default) or a sampler: see --list samplers"},
     {"--baseline", 0, "MANIFEST", gopt_parse_text, FIELD(o.against),
      "an earlier decision to compare with: exit code 1 on a regression"},
@@ -112,6 +115,20 @@ static gopt_status check_sampler(const arguments *a, gopt_err *e)
     return gopt_within(e, gopt_unknown(e, "sampler", a->o.sampler, names, n), "--search");
 }
 
+/* "f16,int8" as bits. */
+static gopt_status parse_precision(arguments *a, gopt_err *e)
+{
+    const gopt_knob *k = gopt_setting_at(gopt_setting_find("precision.weights"))->knob;
+    for (const char *part = a->precision; part; part = strchr(part, ',') ? strchr(part, ',') + 1 : NULL) {
+        char name[24];
+        int64_t v;
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(part, ","), part);
+        GOPT_TRY(gopt_knob_parse(k, name, &v, e));
+        a->o.precisions |= 1u << v;
+    }
+    return GOPT_OK;
+}
+
 static gopt_status finish(arguments *a, gopt_err *e)
 {
     gopt_config c;
@@ -120,6 +137,8 @@ static gopt_status finish(arguments *a, gopt_err *e)
         return gopt_within(e, s, "--objective");
     if (a->tolerance && (s = gopt_tolerance_parse(&a->o.tolerance, a->tolerance, e)))
         return gopt_within(e, s, "--tolerance");
+    if ((s = parse_precision(a, e)))
+        return gopt_within(e, s, "--precision");
     if (a->o.preset && (s = gopt_config_preset(&c, a->o.preset, e)))
         return gopt_within(e, s, "--preset");
     if (a->o.budget_s < 1)

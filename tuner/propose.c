@@ -76,6 +76,26 @@ static bool propose_pairs(const gopt_job *j, const gopt_trial *standard, gopt_pr
     return false;
 }
 
+/* ---- precision, where it was asked for ---- */
+
+/* The default with its weights in each of the types. */
+static bool propose_precision(const gopt_job *j, const gopt_trial *standard, gopt_proposal *out)
+{
+    int row = gopt_setting_find("precision.weights");
+    for (int v = 0; v < 32 && row >= 0; v++) {
+        if (!(j->options->precisions >> v & 1))
+            continue;
+        *out = (gopt_proposal){.config = standard->config, .role = GOPT_ROLE_SEARCH, .pass_a = -1, .pass_b = -1};
+        out->config.v[row] = v;
+        bool known = false;
+        for (int i = 0; i < j->study->n_trials && !known; i++)
+            known = gopt_config_equal(&j->study->trials[i].config, &out->config);
+        if (!known)
+            return true;
+    }
+    return false;
+}
+
 /* ---- the search ---- */
 
 static bool is_used(const gopt_trial *t, const gopt_kernel *k)
@@ -125,6 +145,17 @@ static void add_threads(gopt_space *s, int row, const gopt_tune_options *o)
         add_row(s, row, value, n);
 }
 
+static void add_precision(gopt_space *s, int row, unsigned asked)
+{
+    int64_t value[16];
+    int n = 0;
+    for (int v = 0; v < GOPT_COUNT(value); v++)
+        if (asked >> v & 1 || v == s->start.v[row])
+            value[n++] = v;
+    if (n > 1)
+        add_row(s, row, value, n);
+}
+
 static void make_space(const gopt_job *j, const gopt_trial *standard, gopt_space *s)
 {
     s->n_rows = 0;
@@ -135,6 +166,8 @@ static void make_space(const gopt_job *j, const gopt_trial *standard, gopt_space
         const gopt_setting *row = gopt_setting_at(i);
         if (!strcmp(row->name, "engine.threads"))
             add_threads(s, i, j->options);
+        else if (!strcmp(row->name, "precision.weights"))
+            add_precision(s, i, j->options->precisions);
         else if (row->pass ? is_active(j, standard, row->pass) : is_used(standard, row->kernel))
             add_knob(s, i, row->knob);
     }
@@ -169,6 +202,10 @@ bool gopt_job_propose(gopt_job *j, gopt_proposal *out)
     double share = spent_share(j);
     if (!standard)
         return false;
+    if (propose_precision(j, standard, out)) {
+        gopt_progress_stage(j->progress, "precisions");
+        return true;
+    }
     if (share < EFFECTS_SHARE && propose_effects(j, standard, out)) {
         gopt_progress_stage(j->progress, "passes alone and left out");
         return true;

@@ -8,6 +8,9 @@
  * without transA, alpha or beta, with a constant right operand. Sums of integers are exact where those of floats are
  * rounded: a result that is quantized afterwards may differ from the float path by one step.
  *
+ * Where only the right operand of a product is dequantized, from constants with a zero point of 0, it stays as narrow
+ * in memory: gopt NarrowMatMul, scaled afterwards.
+ *
  * Before fold_const, which would make floats of the weights. */
 #include <string.h>
 
@@ -73,7 +76,7 @@ static bool read_side(gopt_value *v, int axis, side *s)
 typedef struct product {
     gopt_node *n;
     side a, b;
-    bool conv;
+    bool conv, narrow;       /* narrow: the left operand stays as it is */
     int64_t terms, channels; /* of one sum; -1: unknown */
     int inner;               /* dimensions of the result behind the channels' */
 } product;
@@ -105,8 +108,13 @@ static bool read_matmul(product *p)
     const gopt_fact *b = &p->n->in[B]->fact;
     bool gemm = gopt_rewrite_is(p->n, "Gemm");
     bool turned = gemm && gopt_attr_int(p->n->attrs, "transB", 0);
-    if (b->rank < 2 || p->n->in[A]->fact.rank < 2 || !read_side(p->n->in[A], -1, &p->a) ||
-        !read_side(p->n->in[B], turned ? 0 : b->rank - 1, &p->b))
+    if (b->rank < 2 || p->n->in[A]->fact.rank < 2 || !read_side(p->n->in[B], turned ? 0 : b->rank - 1, &p->b))
+        return false;
+    if (!read_side(p->n->in[A], -1, &p->a)) {
+        p->narrow = true;
+        p->a = (side){.v = p->n->in[A]};
+    }
+    if (p->narrow && (b->rank != 2 || p->b.zero || !gopt_value_is_const(p->b.v)))
         return false;
     p->channels = size_of(b->dim[turned ? 0 : b->rank - 1]);
     p->terms = size_of(b->dim[turned ? 1 : b->rank - 2]);
@@ -133,7 +141,7 @@ static bool find(gopt_node *n, product *p)
     bool matrices = gopt_rewrite_is(n, "MatMul") || gopt_rewrite_is(n, "Gemm");
     if (!(matrices && read_matmul(p)) && !(gopt_rewrite_is(n, "Conv") && read_conv(p)))
         return false;
-    bool held = p->terms > 0 && p->terms <= INT32_MAX / (255 * 255) && p->channels > 0;
+    bool held = p->terms > 0 && (p->narrow || p->terms <= INT32_MAX / (255 * 255)) && p->channels > 0;
     return held && (p->b.channels == 1 || p->b.channels == p->channels) && bias_fits(p);
 }
 
@@ -155,7 +163,7 @@ static gopt_value *scales(const product *p)
 {
     gopt_graph *g = p->n->graph;
     int64_t n = p->b.channels, dim[GOPT_RANK_MAX];
-    double *v = GOPT_NEW(&g->family->arena, double, n), a = gopt_tensor_get(p->a.scale, 0);
+    double *v = GOPT_NEW(&g->family->arena, double, n), a = p->narrow ? 1 : gopt_tensor_get(p->a.scale, 0);
     for (int64_t i = 0; v && i < n; i++)
         v[i] = a * gopt_tensor_get(p->b.scale, i);
     for (int i = 0; i <= p->inner; i++)
@@ -185,11 +193,12 @@ static gopt_value *shaped_bias(const product *p, gopt_err *e)
     return v && !gopt_node_infer(v->producer, e) ? v : NULL;
 }
 
-static bool set_post(gopt_node *made, gopt_value *scale, gopt_value *bias)
+static bool set_post(gopt_node *made, bool sums_floats, gopt_value *scale, gopt_value *bias)
 {
     double number;
     gopt_expr x = gopt_expr_new(&made->graph->family->arena);
-    int v = gopt_expr_cast(&x, gopt_expr_acc(&x, GOPT_DTYPE_I32), GOPT_DTYPE_F32);
+    int v = gopt_expr_acc(&x, sums_floats ? GOPT_DTYPE_F32 : GOPT_DTYPE_I32);
+    v = gopt_expr_cast(&x, v, GOPT_DTYPE_F32);
     int at = gopt_value_scalar(scale, &number) ? -1 : gopt_node_add_in(made, scale);
     v = gopt_expr_op2(&x, GOPT_EXPR_MUL, v,
                       at < 0 ? gopt_expr_float(&x, number) : gopt_expr_load(&x, at, GOPT_DTYPE_F32));
@@ -201,6 +210,25 @@ static bool set_post(gopt_node *made, gopt_value *scale, gopt_value *bias)
     return v >= 0;
 }
 
+static gopt_node *replace(const product *p, bool turned)
+{
+    gopt_node *n = p->n, *from[] = {n->in[B]->producer, n->in[A]->producer};
+    gopt_attrs none = {0};
+    if (p->narrow)
+        return gopt_node_replace(n, gopt_op_find("gopt", "NarrowMatMul"),
+                                 turned ? gopt_rewrite_attr_int(n->graph, none, "transB", 1) : none,
+                                 (gopt_value *[]){p->a.v, p->b.v}, 2, from, 1);
+    gopt_value *b = turned ? turn(p->b.v) : p->b.v, *in[] = {p->a.v, b, p->a.zero, p->b.zero};
+    if (!b)
+        return NULL;
+    return gopt_node_replace(n, gopt_op_find("", p->conv ? "ConvInteger" : "MatMulInteger"), p->conv ? n->attrs : none,
+                             in,
+                             p->b.zero   ? 4
+                             : p->a.zero ? 3
+                                         : 2,
+                             from, 2);
+}
+
 static gopt_status fuse(gopt_node *n, gopt_pass_run *r, gopt_err *e)
 {
     product p;
@@ -208,20 +236,15 @@ static gopt_status fuse(gopt_node *n, gopt_pass_run *r, gopt_err *e)
         return n->graph->family->arena.failed ? gopt_oom(e) : GOPT_OK;
     bool turned = gopt_rewrite_is(n, "Gemm") && gopt_attr_int(n->attrs, "transB", 0);
     bool biased = n->n_in > BIAS && n->in[BIAS];
-    gopt_value *b = turned ? turn(p.b.v) : p.b.v, *scale = scales(&p), *bias = biased ? shaped_bias(&p, e) : NULL;
-    if (!b || !scale || (biased && !bias))
-        return gopt_oom(e);
-    gopt_value *in[] = {p.a.v, b, p.a.zero, p.b.zero};
     gopt_node *from[] = {n->in[A]->producer, n->in[B]->producer};
-    gopt_node *made = gopt_node_replace(n, gopt_op_find("", p.conv ? "ConvInteger" : "MatMulInteger"),
-                                        p.conv ? n->attrs : (gopt_attrs){0}, in,
-                                        p.b.zero   ? 4
-                                        : p.a.zero ? 3
-                                                   : 2,
-                                        from, 2);
-    if (!made || !set_post(made, scale, bias))
+    gopt_value *scale = scales(&p), *bias = biased ? shaped_bias(&p, e) : NULL;
+    if (!scale || (biased && !bias))
         return gopt_oom(e);
-    gopt_rewrite_drop(from[0]);
+    gopt_node *made = replace(&p, turned);
+    if (!made || !set_post(made, p.narrow, scale, bias))
+        return gopt_oom(e);
+    if (!p.narrow)
+        gopt_rewrite_drop(from[0]);
     gopt_rewrite_drop(from[1]);
     r->changed++;
     return GOPT_OK;
@@ -235,6 +258,6 @@ static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 const gopt_pass gopt_pass_fuse_qdq = {
     .name = "fuse_qdq",
     .doc = "products and convolutions of dequantized bytes become products of the bytes, scaled afterwards",
-    .revision = 1,
+    .revision = 2,
     .run = run,
 };

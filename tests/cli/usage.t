@@ -65,3 +65,6 @@ usage: gopt report [options] OUT
 usage: gopt check [options] MANIFEST
 usage: gopt cache [options] ls|gc|why MODEL
 usage: gopt sample-model [options] FILE
+$ gopt-tune a --precision f16,i8
+! gopt-tune: --precision: weights: "i8" is none of f32, f16, bf16, int8
+= 2
