@@ -11,12 +11,19 @@ int64_t gopt_heads_at(const gopt_heads *h, int64_t batch, int64_t head, int64_t 
     return h->first + batch * h->of_batch + head * h->of_head + row * h->of_row;
 }
 
-/* Rank 4: (batch, heads, length, size). Rank 3: (batch, length, columns), heads side by side from `first` on. */
-static gopt_heads heads_of(const gopt_operand *o, int64_t size, int64_t first)
+/* Rank 4: (batch, heads, length, size). Rank 3: (batch, length, columns), or (length, batch, columns) where turned,
+ * heads side by side from `first` on. */
+static gopt_heads heads_of(const gopt_operand *o, int64_t size, int64_t first, bool turned)
 {
     if (o->rank == 4)
         return (gopt_heads){0, o->dim[1] * o->dim[2] * o->dim[3], o->dim[2] * o->dim[3], o->dim[3]};
-    return (gopt_heads){first, o->dim[1] * o->dim[2], size, o->dim[2]};
+    int64_t outer = o->dim[1] * o->dim[2], inner = o->dim[2];
+    return (gopt_heads){first, turned ? inner : outer, size, turned ? outer : inner};
+}
+
+static int64_t length_of(const gopt_operand *o, bool turned)
+{
+    return o->dim[o->rank == 4 ? 2 : turned ? 0 : 1];
 }
 
 static bool bind_mask(const gopt_group *g, int k, const int64_t score[4], gopt_score_mask *m)
@@ -57,18 +64,19 @@ static bool types_fit(const gopt_group *g, bool ours)
 static void bind_sizes(const gopt_group *g, bool ours, gopt_attention *a)
 {
     const gopt_operand *q = &g->in[Q], *k = &g->in[K], *v = &g->in[V];
-    a->batch = q->dim[0];
+    bool turned = ours && gopt_attr_int(g->attrs, "length_first", 0);
+    a->batch = q->dim[q->rank == 3 && turned ? 1 : 0];
     a->heads = q->rank == 4 ? q->dim[1] : gopt_attr_int(g->attrs, "q_num_heads", 1);
     a->kv_heads = k->rank == 4 ? k->dim[1] : gopt_attr_int(g->attrs, "kv_num_heads", 1);
-    a->queries = q->dim[q->rank - 2];
+    a->queries = length_of(q, turned);
     a->past = gopt_group_has(g, PAST_K) ? g->in[PAST_K].dim[2] : 0;
-    a->keys = a->past + k->dim[k->rank - 2];
+    a->keys = a->past + length_of(k, turned);
     a->d = ours ? gopt_attr_int(g->attrs, "head_size", 1) : q->rank == 4 ? q->dim[3] : q->dim[2] / a->heads;
     a->dv = ours ? gopt_attr_int(g->attrs, "v_head_size", 1) : v->rank == 4 ? v->dim[3] : v->dim[2] / a->kv_heads;
-    a->q = heads_of(q, a->d, gopt_attr_int(g->attrs, "q_first", 0));
-    a->k = heads_of(k, a->d, gopt_attr_int(g->attrs, "k_first", 0));
-    a->v = heads_of(v, a->dv, gopt_attr_int(g->attrs, "v_first", 0));
-    a->out = heads_of(&g->out[0], a->dv, 0);
+    a->q = heads_of(q, a->d, gopt_attr_int(g->attrs, "q_first", 0), turned);
+    a->k = heads_of(k, a->d, gopt_attr_int(g->attrs, "k_first", 0), turned);
+    a->v = heads_of(v, a->dv, gopt_attr_int(g->attrs, "v_first", 0), turned);
+    a->out = heads_of(&g->out[0], a->dv, 0, turned);
 }
 
 bool gopt_attention_of(const gopt_group *g, gopt_attention *a)

@@ -4,10 +4,10 @@
  *
  * An operand of rank 4 is (batch, heads, length, size). One of rank 3 is (batch, length, columns): head h has the
  * columns from `*_first` + h * size on, so that three operands may be one and the same product. y is (batch, queries,
- * heads * value size). The score of a query and a key is their product times `scale`; through `softcap`; `fill` where
- * keep, a bool that broadcasts to the scores, is false; plus mask, which broadcasts, too; with `is_causal` -inf for
- * keys behind the query. Then as Softmax has it: a row of nothing but -inf gives NaN, or
- * zeros with `zero_rows`. */
+ * heads * value size). With `length_first` those of rank 3, and y, are (length, batch, columns). The score of a query
+ * and a key is their product times `scale`; through `softcap`; `fill` where keep, a bool that broadcasts to the scores,
+ * is false; plus mask, which broadcasts, too; with `is_causal` -inf for keys behind the query. Then as Softmax has it:
+ * a row of nothing but -inf gives NaN, or zeros with `zero_rows`. */
 #include <math.h>
 #include <string.h>
 
@@ -43,7 +43,8 @@ static gopt_status view_of(const gopt_infer *x, int i, view *v, gopt_err *e)
         GOPT_TRY(gopt_ref_equal(v->heads, gopt_dim_of(heads), "heads of an operand and attribute", e));
         return gopt_ref_equal(v->size, gopt_dim_of(size), "size of heads and attribute", e);
     }
-    *v = (view){f->dim[0], gopt_dim_of(heads), f->dim[1], gopt_dim_of(size)};
+    int batch = gopt_attr_int(x->attrs, "length_first", 0) != 0;
+    *v = (view){f->dim[batch], gopt_dim_of(heads), f->dim[1 - batch], gopt_dim_of(size)};
     if (first < 0 || (gopt_dim_is_const(f->dim[2]) && (first > f->dim[2].k || f->dim[2].k - first < heads * size)))
         return gopt_fail(e, GOPT_EINPUT, "input %s: no room for %lld heads of %lld from column %lld on", names[i],
                          (long long)heads, (long long)size, (long long)first);
@@ -118,7 +119,9 @@ static gopt_status infer(gopt_infer *x, gopt_err *e)
     GOPT_TRY(check_mask(x, MASK, (gopt_dim[]){q.batch, q.heads, q.length, total}, e));
     GOPT_TRY(check_mask(x, KEEP, (gopt_dim[]){q.batch, q.heads, q.length, total}, e));
     gopt_dtype d = x->in[Q].dtype;
-    gopt_infer_set(x, 0, d, 3, (gopt_dim[]){q.batch, q.length, gopt_dim_mul(x->dims, q.heads, v.size)});
+    bool turned = gopt_attr_int(x->attrs, "length_first", 0) != 0;
+    gopt_dim columns = gopt_dim_mul(x->dims, q.heads, v.size);
+    gopt_infer_set(x, 0, d, 3, (gopt_dim[]){turned ? q.length : q.batch, turned ? q.batch : q.length, columns});
     if (x->n_out > 1)
         gopt_infer_set(x, 1, d, 4, (gopt_dim[]){k.batch, k.heads, total, k.size});
     if (x->n_out > 2)
@@ -138,8 +141,11 @@ static gopt_status load(gopt_exec *x, int i, const gopt_ms_heads *h, int64_t len
     *out = all;
     if (t->rank == 3) {
         GOPT_TRY(gopt_ref_buffer(x, h->batch * h->heads * length * size, out, e));
-        gopt_ms_heads_split(all + gopt_attr_int(x->attrs, first, 0), h->batch, length, t->dim[2], h->heads, size, NULL,
-                            *out);
+        bool turned = gopt_attr_int(x->attrs, "length_first", 0) != 0;
+        int64_t row = turned ? h->batch * t->dim[2] : t->dim[2], step = turned ? t->dim[2] : length * t->dim[2];
+        for (int64_t b = 0; b < h->batch; b++)
+            gopt_ms_heads_split(all + gopt_attr_int(x->attrs, first, 0) + b * step, 1, length, row, h->heads, size,
+                                NULL, *out + b * h->heads * length * size);
     }
     if (i != Q)
         GOPT_TRY(gopt_ref_load(x, i == K ? PAST_K : PAST_V, &past, e));
@@ -175,6 +181,7 @@ static gopt_status run_heads(gopt_exec *x, const gopt_ms_heads *h, int64_t share
     mask add, keep;
     double *bias, *kept, *y;
     bool causal = gopt_attr_int(x->attrs, "is_causal", 0) != 0;
+    bool turned = gopt_attr_int(x->attrs, "length_first", 0) != 0;
     a.scale = gopt_attr_float(x->attrs, "scale", 1 / sqrt((double)h->d));
     a.softcap = gopt_attr_float(x->attrs, "softcap", 0);
     a.fill = gopt_attr_float(x->attrs, "fill", -INFINITY);
@@ -199,8 +206,10 @@ static gopt_status run_heads(gopt_exec *x, const gopt_ms_heads *h, int64_t share
         a.k = h->k + kv * a.t * a.d;
         a.v = h->v + kv * a.t * a.dv;
         gopt_attention_head_run(&a, y);
-        for (int64_t s = 0; s < a.s; s++)
-            memcpy(out + ((b * a.s + s) * h->heads + head) * a.dv, y + s * a.dv, (size_t)a.dv * sizeof *y);
+        for (int64_t s = 0; s < a.s; s++) {
+            int64_t row = turned ? s * h->batch + b : b * a.s + s;
+            memcpy(out + (row * h->heads + head) * a.dv, y + s * a.dv, (size_t)a.dv * sizeof *y);
+        }
         GOPT_TRY(gopt_ref_tick(x, e));
     }
     return GOPT_OK;
@@ -211,10 +220,13 @@ static gopt_status run(gopt_exec *x, gopt_err *e)
     double *q, *k, *v, *out;
     GOPT_TRY(gopt_ref_begin(x, e));
     const gopt_tensor *in = x->in[Q], *key = x->in[K], *old = gopt_ref_in(x, PAST_K);
-    int64_t length = key->dim[key->rank - 2];
-    gopt_ms_heads h = {.batch = in->dim[0],
+    bool turned = gopt_attr_int(x->attrs, "length_first", 0) != 0;
+    int64_t length = key->dim[key->rank == 4 ? 2 : turned ? 0 : 1];
+    gopt_ms_heads h = {.batch = in->dim[in->rank == 3 && turned ? 1 : 0],
                        .heads = gopt_attr_int(x->attrs, "q_num_heads", 1),
-                       .s = in->dim[in->rank - 2],
+                       .s = in->dim[in->rank == 4 ? 2
+                                    : turned      ? 0
+                                                  : 1],
                        .d = gopt_attr_int(x->attrs, "head_size", 1),
                        .dv = gopt_attr_int(x->attrs, "v_head_size", 1)};
     gopt_ms_heads shared = h;

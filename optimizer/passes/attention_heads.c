@@ -122,30 +122,34 @@ static bool slice_columns(const gopt_node *n, int64_t width, int64_t *first)
     return *first >= 0 && *first < width;
 }
 
-/* The elements of f->v are rows of heads; where these rows are cut out of a wider matrix, that is read. */
-static void widen(gopt_heads_found *f)
+/* The elements of f->v are rows of heads; where these rows, or groups of heads in them, are cut out of a wider matrix,
+ * that is read. */
+static void widen(gopt_heads_found *f, bool grouped)
 {
-    int64_t dim[GOPT_RANK_MAX], narrow[GOPT_RANK_MAX];
+    int64_t dim[GOPT_RANK_MAX], narrow[GOPT_RANK_MAX], all = f->shape.heads * f->shape.size;
     const gopt_node *n = f->v->producer;
     int rank = f->v->fact.rank;
-    f->width = f->shape.heads * f->shape.size;
+    f->width = all;
+    f->group = f->shape.heads;
     if (!n || n->n_in == 0 || !n->in[0] || rank < 1 || n->in[0]->fact.rank != rank ||
-        !gopt_fact_static(&n->in[0]->fact, dim) || !gopt_fact_static(&f->v->fact, narrow) ||
-        narrow[rank - 1] != f->width)
+        !gopt_fact_static(&n->in[0]->fact, dim) || !gopt_fact_static(&f->v->fact, narrow))
         return;
-    if (split_columns(f->v, n, &f->first) || slice_columns(n, dim[rank - 1], &f->first)) {
+    int64_t last = narrow[rank - 1];
+    bool rows = last == all || (grouped && last % f->shape.size == 0 && last > 0 && all % last == 0);
+    if (rows && (split_columns(f->v, n, &f->first) || slice_columns(n, dim[rank - 1], &f->first))) {
         f->v = n->in[0];
         f->width = dim[rank - 1];
+        f->group = last / f->shape.size;
     } else {
         f->first = 0;
     }
 }
 
-gopt_heads_found gopt_heads_find(gopt_value *v, gopt_heads_shape s, bool turned, bool scalable)
+gopt_heads_found gopt_heads_find(gopt_value *v, gopt_heads_shape s, bool turned, bool scalable, bool grouped)
 {
     static const int64_t side[2][4] = {{0, 2, 1, 3}, {0, 2, 3, 1}}, side3[2][3] = {{1, 0, 2}, {1, 2, 0}};
     static const int64_t turn[] = {0, 1, 3, 2}, turn3[] = {0, 2, 1}, turn2[] = {1, 0};
-    gopt_heads_found f = {.shape = s, .v = v, .turned = turned, .factor = 1};
+    gopt_heads_found f = {.shape = s, .v = v, .group = s.heads, .turned = turned, .factor = 1};
     const gopt_graph *g = v->graph;
     double *factor = scalable ? &f.factor : NULL;
     if (scalable)
@@ -157,15 +161,15 @@ gopt_heads_found gopt_heads_find(gopt_value *v, gopt_heads_shape s, bool turned,
         f.turned = false;
         n = producer(f.v, g);
     }
-    bool beside = gopt_heads_is_transpose(n, side[f.turned], 4) ||
-                  (s.batch == 1 && gopt_heads_is_transpose(n, side3[f.turned], 3));
+    bool between = s.batch == 1 && gopt_heads_is_transpose(n, side3[f.turned], 3);
+    bool beside = between || gopt_heads_is_transpose(n, side[f.turned], 4);
     if (beside)
         f.v = n->in[0];
     f.columns = beside || s.length == 1 || (s.heads == 1 && !f.turned);
     if (f.columns) {
         f.turned = false;
         f.v = source(f.v, g, factor);
-        widen(&f);
+        widen(&f, grouped && between);
     }
     return f;
 }
@@ -201,6 +205,8 @@ gopt_value *gopt_heads_operand(const gopt_heads_found *f, gopt_node *before)
 {
     static const int64_t turn[] = {0, 1, 3, 2};
     const gopt_heads_shape *s = &f->shape;
+    if (f->columns && f->group < s->heads)
+        return gopt_heads_reshape(f->v, (int64_t[]){s->length, s->heads / f->group, f->width}, 3, before);
     if (f->columns)
         return gopt_heads_reshape(f->v, (int64_t[]){s->batch, s->length, f->width}, 3, before);
     if (!f->turned)

@@ -16,13 +16,15 @@ typedef struct gopt_heads_found {
     gopt_value *v;          /* holds the elements, row-major, in some shape */
     bool columns;           /* in v's rows heads lie side by side, from `first` of `width` columns on; else by heads */
     int64_t first, width;
+    int64_t group; /* heads that lie side by side: shape.heads, or fewer: then rows are (length, batch of these) */
     bool turned;   /* by heads, but (size, length): a Transpose is needed */
     double factor; /* they are to be multiplied with */
 } gopt_heads_found;
 
 /* v is (batch, heads, length, size), or (.., size, length) where `turned`, perhaps with batch and heads as one
- * dimension or without any. Scalar factors are looked through where `scalable`. */
-gopt_heads_found gopt_heads_find(gopt_value *v, gopt_heads_shape shape, bool turned, bool scalable);
+ * dimension or without any. Scalar factors are looked through where `scalable`. Rows of fewer heads than there are, the
+ * batch among them, are looked for where `grouped`. */
+gopt_heads_found gopt_heads_find(gopt_value *v, gopt_heads_shape shape, bool turned, bool scalable, bool grouped);
 /* Keys or values of which one head serves several of queries: what is repeated, `turned` after which; v itself when
  * nothing is. Lowers shape->heads. */
 gopt_value *gopt_heads_ungroup(gopt_value *v, gopt_heads_shape *shape, bool *turned);

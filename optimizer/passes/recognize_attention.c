@@ -16,169 +16,19 @@
 #include <math.h>
 #include <string.h>
 
-#include "passes/attention_heads.h"
+#include "passes/attention_match.h"
 #include "passes/drop_identity.h"
-#include "passes/match.h"
-
-/* The parts of the scores, from the softmax downwards: none may follow one of a later kind. */
-typedef enum stage { ADDED, REPLACED, CAPPED, SCALED } stage;
-
-typedef struct attention {
-    gopt_match match;
-    gopt_graph *g;
-    gopt_value *scores; /* a value of their shape */
-    gopt_node *product, *last;
-    gopt_heads_shape q, k, v; /* k and v: with the past, as the products see them */
-    int64_t dim[GOPT_RANK_MAX];
-    int rank;
-    double scale, softcap, fill;
-    gopt_value *mask[3];
-    bool minus[3];
-    int n_masks;
-    gopt_value *keep;
-    bool inverted; /* keep is what to replace */
-} attention;
-
-/* ---- from the softmax downwards ---- */
-
-static bool is_product(const gopt_node *n)
-{
-    bool fused = n && n->post.result < 0 && !strcmp(n->op->domain, "com.microsoft") &&
-                 !strcmp(n->op->name, "FusedMatMul") && !gopt_attr_int(n->attrs, "transA", 0) &&
-                 !gopt_attr_int(n->attrs, "transBatchA", 0) && !gopt_attr_int(n->attrs, "transBatchB", 0);
-    return fused || gopt_rewrite_is(n, "MatMul");
-}
-
-/* v broadcasts to the scores, along the keys, too. */
-static bool is_mask(const attention *a, const gopt_value *v, gopt_dtype d)
-{
-    const gopt_fact *f = &v->fact;
-    return f->dtype == d && f->rank > 0 && f->rank <= a->rank && gopt_rewrite_broadcasts(f, &a->scores->fact);
-}
-
-static bool is_zero_one(const gopt_value *v)
-{
-    if (!gopt_value_is_const(v) || v->fact.dtype != GOPT_DTYPE_F32)
-        return false;
-    for (int64_t i = 0; i < gopt_tensor_count(v->fact.constant); i++) {
-        double x = gopt_tensor_get(v->fact.constant, i);
-        if (x != 0 && x != 1)
-            return false;
-    }
-    return true;
-}
-
-static bool descend(attention *a, gopt_value *v, stage at);
-
-/* Goes on with operand k of n, or leaves the attention as it was. */
-static bool onward(attention *a, gopt_node *n, int k, stage at, const attention *with)
-{
-    attention next = *with;
-    gopt_match_add(&next.match, n);
-    if (!descend(&next, n->in[k], at))
-        return false;
-    *a = next;
-    return true;
-}
-
-static bool take_mask(attention *a, gopt_node *n, bool minus)
-{
-    for (int k = 0; k < (minus ? 1 : 2); k++) {
-        attention with = *a;
-        if (a->n_masks == GOPT_COUNT(a->mask) || !is_mask(a, n->in[1 - k], GOPT_DTYPE_F32))
-            continue;
-        with.minus[with.n_masks] = minus;
-        with.mask[with.n_masks++] = n->in[1 - k];
-        if (onward(a, n, k, ADDED, &with))
-            return true;
-    }
-    return false;
-}
-
-static bool take_where(attention *a, gopt_node *n)
-{
-    attention with = *a;
-    for (int k = 1; k < 3; k++) {
-        if (!gopt_value_scalar(n->in[3 - k], &with.fill) || !is_mask(a, n->in[0], GOPT_DTYPE_BOOL))
-            continue;
-        with.keep = n->in[0];
-        with.inverted = k == 2;
-        return onward(a, n, k, REPLACED, &with);
-    }
-    return false;
-}
-
-static bool take_product_mask(attention *a, gopt_node *n)
-{
-    attention with = *a;
-    for (int k = 0; k < 2; k++) {
-        if (!is_zero_one(n->in[1 - k]) || !is_mask(a, n->in[1 - k], GOPT_DTYPE_F32))
-            continue;
-        with.keep = n->in[1 - k];
-        with.fill = 0;
-        return onward(a, n, k, REPLACED, &with);
-    }
-    return false;
-}
-
-static bool take_factor(attention *a, gopt_node *n, stage at)
-{
-    attention with = *a;
-    double c;
-    gopt_value *other = NULL;
-    bool divides = gopt_rewrite_is(n, "Div");
-    for (int k = divides ? 1 : 0; k < 2; k++) {
-        if (!gopt_rewrite_scalar_operand(n, k, &c, &other) || c == 0)
-            continue;
-        gopt_node *tanh = gopt_rewrite_producer(other, "Tanh");
-        if (tanh && at < SCALED && !a->softcap && !divides) {
-            with.softcap = c;
-            gopt_match_add(&with.match, n);
-            return onward(a, tanh, 0, CAPPED, &with);
-        }
-        with.scale = divides ? with.scale / c : with.scale * c;
-        return onward(a, n, 1 - k, SCALED, &with);
-    }
-    return false;
-}
-
-static bool take_product(attention *a, gopt_node *n)
-{
-    gopt_match_add(&a->match, n);
-    a->product = n;
-    a->scale *= gopt_attr_float(n->attrs, "alpha", 1);
-    return n->n_in == 2 && n->in[0]->fact.rank == a->rank && n->in[1]->fact.rank == a->rank;
-}
-
-static bool descend(attention *a, gopt_value *v, stage at)
-{
-    gopt_node *n = v->producer;
-    if (!n || n->graph != a->g || a->match.full || v->fact.dtype != GOPT_DTYPE_F32 ||
-        !gopt_rewrite_same_shape(&v->fact, &a->scores->fact))
-        return false;
-    if (is_product(n))
-        return take_product(a, n);
-    if ((gopt_rewrite_is(n, "Mul") || gopt_rewrite_is(n, "Div")) && take_factor(a, n, at))
-        return true;
-    if (at == ADDED && gopt_rewrite_is(n, "Add"))
-        return take_mask(a, n, false);
-    if (at == ADDED && gopt_rewrite_is(n, "Sub"))
-        return take_mask(a, n, true);
-    if (at == ADDED && gopt_rewrite_is(n, "Where"))
-        return take_where(a, n);
-    return at == ADDED && gopt_rewrite_is(n, "Mul") && take_product_mask(a, n);
-}
 
 /* ---- shapes ---- */
 
 /* (batch, heads) of a value of the scores' rank: matrices alone are one head, a batch of them that many. */
-static void leading(const attention *a, const int64_t *dim, gopt_heads_shape *s)
+static void leading(const gopt_attention_match *a, const int64_t *dim, gopt_heads_shape *s)
 {
     s->batch = a->rank == 4 ? dim[0] : 1;
     s->heads = a->rank == 4 ? dim[1] : a->rank == 3 ? dim[0] : 1;
 }
 
-static bool read_shapes(attention *a)
+static bool read_shapes(gopt_attention_match *a)
 {
     int64_t q[GOPT_RANK_MAX], k[GOPT_RANK_MAX], v[GOPT_RANK_MAX], y[GOPT_RANK_MAX];
     int r = a->rank;
@@ -213,7 +63,7 @@ typedef struct side {
     int64_t past_length;
 } side;
 
-static void split_past(const attention *a, gopt_value *v, bool turned, gopt_heads_shape shape, side *s)
+static void split_past(const gopt_attention_match *a, gopt_value *v, bool turned, gopt_heads_shape shape, side *s)
 {
     static const int64_t turn[] = {0, 1, 3, 2};
     int64_t dim[GOPT_RANK_MAX];
@@ -254,7 +104,7 @@ static bool depends(const gopt_value *v, const gopt_node *from, unsigned char *m
 }
 
 /* The concatenations come out of the attention: nothing that goes in may depend on them. */
-static gopt_status can_take_past(const attention *a, const side *s, bool *can, gopt_err *e)
+static gopt_status can_take_past(const gopt_attention_match *a, const side *s, bool *can, gopt_err *e)
 {
     enum { DEPTH = 200 };
     *can = s[0].concat && s[1].concat && s[0].concat != s[1].concat && s[0].past_length == s[1].past_length &&
@@ -280,7 +130,7 @@ static gopt_value *past_operand(const side *s, gopt_node *before)
 {
     gopt_heads_shape shape = s->shape;
     shape.length = s->past_length;
-    gopt_heads_found f = gopt_heads_find(s->past, shape, s->turned, false);
+    gopt_heads_found f = gopt_heads_find(s->past, shape, s->turned, false, false);
     f.v = f.columns ? s->past : f.v;
     f.turned = f.columns ? s->turned && shape.length > 1 : f.turned;
     f.columns = false;
@@ -294,7 +144,7 @@ typedef struct operands {
     gopt_attrs attrs;
 } operands;
 
-static gopt_value *sum_of_masks(const attention *a)
+static gopt_value *sum_of_masks(const gopt_attention_match *a)
 {
     gopt_value *sum = NULL;
     for (int i = 0; i < a->n_masks; i++) {
@@ -310,7 +160,7 @@ static gopt_value *sum_of_masks(const attention *a)
     return sum;
 }
 
-static gopt_value *keep_operand(const attention *a)
+static gopt_value *keep_operand(const gopt_attention_match *a)
 {
     gopt_value *keep = a->keep;
     if (keep->fact.dtype == GOPT_DTYPE_F32)
@@ -319,42 +169,71 @@ static gopt_value *keep_operand(const attention *a)
     return keep && a->inverted ? gopt_heads_node(a->last, "Not", (gopt_attrs){0}, &keep, 1) : keep;
 }
 
-static bool make_masks(const attention *a, operands *o)
+static bool make_masks(const gopt_attention_match *a, operands *o)
 {
     o->in[3] = sum_of_masks(a);
     o->in[6] = a->keep ? keep_operand(a) : NULL;
     return (a->n_masks == 0 || o->in[3]) && (!a->keep || o->in[6]);
 }
 
-static bool make_operands(const attention *a, const side *s, bool past, operands *o)
+/* Where queries, keys and values lie; groups of heads only when all have the same. */
+static void find_operands(const gopt_attention_match *a, const side *s, bool past, bool grouped, gopt_heads_found *f)
 {
-    gopt_heads_found q = gopt_heads_find(a->product->in[0], a->q, false, true);
-    gopt_heads_found k = gopt_heads_find(s[0].now, s[0].shape, s[0].turned, !past);
-    gopt_heads_found v = gopt_heads_find(s[1].now, s[1].shape, s[1].turned, false);
-    o->in[0] = gopt_heads_operand(&q, a->last);
-    o->in[1] = gopt_heads_operand(&k, a->last);
-    o->in[2] = gopt_heads_operand(&v, a->last);
-    for (int i = 0; i < 2 && past; i++)
-        o->in[4 + i] = past_operand(&s[i], a->last);
-    if (!o->in[0] || !o->in[1] || !o->in[2] || (past && (!o->in[4] || !o->in[5])) || !make_masks(a, o))
-        return false;
+    f[0] = gopt_heads_find(a->product->in[0], a->q, false, true, grouped);
+    f[1] = gopt_heads_find(s[0].now, s[0].shape, s[0].turned, !past, grouped);
+    f[2] = gopt_heads_find(s[1].now, s[1].shape, s[1].turned, false, grouped);
+    if (grouped && (f[0].group != f[1].group || f[0].group != f[2].group || f[0].group == a->q.heads))
+        find_operands(a, s, past, false, f);
+}
+
+/* A mask with a dimension for heads of all groups gets one for each. */
+static bool regroup(const gopt_attention_match *a, int64_t group, gopt_value **mask)
+{
+    int64_t dim[GOPT_RANK_MAX];
+    if (!*mask || group == a->q.heads || (*mask)->fact.rank != 3 || !gopt_fact_static(&(*mask)->fact, dim) ||
+        dim[0] == 1)
+        return true;
+    *mask = gopt_heads_reshape(*mask, (int64_t[]){dim[0] / group, group, dim[1], dim[2]}, 4, a->last);
+    return *mask;
+}
+
+static void make_attributes(const gopt_attention_match *a, const side *s, const gopt_heads_found *f, gopt_attrs *attrs)
+{
+    bool grouped = f[0].group < a->q.heads;
     const struct {
         const char *name;
         int64_t value;
-    } ints[] = {{"q_num_heads", a->q.heads}, {"kv_num_heads", s[0].shape.heads},
-                {"head_size", a->q.size},    {"v_head_size", a->v.size},
-                {"q_first", q.first},        {"k_first", k.first},
-                {"v_first", v.first}};
+    } ints[] = {{"q_num_heads", grouped ? f[0].group : a->q.heads},
+                {"kv_num_heads", grouped ? f[0].group : s[0].shape.heads},
+                {"head_size", a->q.size},
+                {"v_head_size", a->v.size},
+                {"q_first", f[0].first},
+                {"k_first", f[1].first},
+                {"v_first", f[2].first},
+                {"length_first", grouped}};
     for (int i = 0; i < GOPT_COUNT(ints); i++)
-        if (i < 4 || ints[i].value)
-            o->attrs = gopt_rewrite_attr_int(a->g, o->attrs, ints[i].name, ints[i].value);
-    double inner = a->scale * q.factor * k.factor; /* of the argument of tanh where there is a cap */
-    o->attrs = gopt_rewrite_attr_float(a->g, o->attrs, "scale", a->softcap ? inner * a->softcap : inner);
+        if (ints[i].value)
+            *attrs = gopt_rewrite_attr_int(a->g, *attrs, ints[i].name, ints[i].value);
+    double inner = a->scale * f[0].factor * f[1].factor; /* of the argument of tanh where there is a cap */
+    *attrs = gopt_rewrite_attr_float(a->g, *attrs, "scale", a->softcap ? inner * a->softcap : inner);
     if (a->softcap)
-        o->attrs = gopt_rewrite_attr_float(a->g, o->attrs, "softcap", a->softcap);
+        *attrs = gopt_rewrite_attr_float(a->g, *attrs, "softcap", a->softcap);
     if (a->keep && a->fill != -INFINITY)
-        o->attrs = gopt_rewrite_attr_float(a->g, o->attrs, "fill", a->fill);
-    return true;
+        *attrs = gopt_rewrite_attr_float(a->g, *attrs, "fill", a->fill);
+}
+
+static bool make_operands(const gopt_attention_match *a, const side *s, bool past, operands *o)
+{
+    gopt_heads_found f[3];
+    find_operands(a, s, past, true, f);
+    for (int i = 0; i < 3; i++)
+        if (!(o->in[i] = gopt_heads_operand(&f[i], a->last)))
+            return false;
+    for (int i = 0; i < 2 && past; i++)
+        if (!(o->in[4 + i] = past_operand(&s[i], a->last)))
+            return false;
+    make_attributes(a, s, f, &o->attrs);
+    return make_masks(a, o) && regroup(a, f[0].group, &o->in[3]) && regroup(a, f[0].group, &o->in[6]);
 }
 
 /* The concatenation's readers get it from the attention. */
@@ -375,7 +254,7 @@ static bool hand_over(const side *s, gopt_node *by, int output, gopt_node *befor
 }
 
 /* The transpose that alone reads y and brings heads side by side, else what computes y. */
-static gopt_node *root_of(const attention *a)
+static gopt_node *root_of(const gopt_attention_match *a)
 {
     static const int64_t back[] = {0, 2, 1, 3}, back3[] = {1, 0, 2};
     gopt_node *n = gopt_rewrite_sole_reader(a->last->out[0]);
@@ -385,7 +264,7 @@ static gopt_node *root_of(const attention *a)
 }
 
 /* y (batch, queries, heads * size) in the place of root's output. */
-static bool put_result(attention *a, gopt_node *root, gopt_value *y)
+static bool put_result(gopt_attention_match *a, gopt_node *root, gopt_value *y)
 {
     static const int64_t turn[] = {0, 2, 1, 3};
     int64_t dim[GOPT_RANK_MAX];
@@ -409,7 +288,7 @@ static bool put_result(attention *a, gopt_node *root, gopt_value *y)
 }
 
 /* Keys and values without a past; repeated heads are used in place when both are. */
-static void without_past(const attention *a, bool turned, side *s)
+static void without_past(const gopt_attention_match *a, bool turned, side *s)
 {
     gopt_heads_shape k = a->k, v = a->v;
     bool k_turned = turned, v_turned = false;
@@ -424,7 +303,7 @@ static void without_past(const attention *a, bool turned, side *s)
     }
 }
 
-static gopt_status put(attention *a, gopt_pass_run *r, gopt_err *e)
+static gopt_status put(gopt_attention_match *a, gopt_pass_run *r, gopt_err *e)
 {
     side s[2];
     operands o = {0};
@@ -461,7 +340,7 @@ static gopt_status recognize(gopt_node *n, gopt_pass_run *r, gopt_err *e)
     int axis;
     if (!gopt_rewrite_is(n, "Softmax") || n->out[0]->fact.dtype != GOPT_DTYPE_F32)
         return GOPT_OK;
-    attention a = {.g = n->graph, .scores = n->out[0], .rank = n->out[0]->fact.rank, .scale = 1};
+    gopt_attention_match a = {.g = n->graph, .scores = n->out[0], .rank = n->out[0]->fact.rank, .scale = 1};
     a.last = gopt_rewrite_sole_reader(n->out[0]);
     if (a.rank < 2 || a.rank > 4 || gopt_axis(gopt_attr_int(n->attrs, "axis", -1), a.rank, &axis, NULL) ||
         axis != a.rank - 1 || !gopt_rewrite_is(a.last, "MatMul") || a.last->graph != a.g ||
@@ -469,7 +348,7 @@ static gopt_status recognize(gopt_node *n, gopt_pass_run *r, gopt_err *e)
         return GOPT_OK;
     gopt_match_add(&a.match, n);
     gopt_match_add(&a.match, a.last);
-    if (!descend(&a, n->in[0], ADDED) || !read_shapes(&a) || gopt_value_is_const(a.product->in[1]) ||
+    if (!gopt_attention_match_scores(&a, n->in[0]) || !read_shapes(&a) || gopt_value_is_const(a.product->in[1]) ||
         gopt_value_is_const(a.last->in[1]))
         return GOPT_OK;
     return put(&a, r, e);

@@ -1,0 +1,28 @@
+/* attention_match.h: what recognize_attention has found of one attention: the scores' parts, operands and shapes. */
+#ifndef GOPT_ATTENTION_MATCH_H
+#define GOPT_ATTENTION_MATCH_H
+
+#include "passes/attention_heads.h"
+#include "passes/match.h"
+
+typedef struct gopt_attention_match {
+    gopt_match match;
+    gopt_graph *g;
+    gopt_value *scores; /* a value of their shape */
+    gopt_node *product, *last;
+    gopt_heads_shape q, k, v; /* k and v: with the past, as the products see them */
+    int64_t dim[GOPT_RANK_MAX];
+    int rank;
+    double scale, softcap, fill;
+    gopt_value *mask[3];
+    bool minus[3];
+    int n_masks;
+    gopt_value *keep;
+    bool inverted; /* keep is what to replace */
+} gopt_attention_match;
+
+/* From the softmax, whose input is v, down to the product of queries and keys; scores, rank and g are set. False, with
+ * *a undefined, where something else is computed. */
+bool gopt_attention_match_scores(gopt_attention_match *a, gopt_value *v);
+
+#endif
