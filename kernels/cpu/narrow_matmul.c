@@ -109,8 +109,7 @@ static void pack(const gopt_group *g, const int64_t *knob, const gopt_target *t,
     int unit = s.simd->nr;
     for (int64_t panel = 0; panel < s.panels; panel++)
         for (int64_t p = 0; p < s.k; p++)
-            copy_row(&s, g->in[B].constant, p, panel * unit, unit,
-                     (char *)dst + (panel * s.k + p) * unit * width(&s));
+            copy_row(&s, g->in[B].constant, p, panel * unit, unit, (char *)dst + (panel * s.k + p) * unit * width(&s));
 }
 
 static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target *t, void *memory)
@@ -146,8 +145,7 @@ static void widen_block(const spec *s, const char *b, int64_t panel, int64_t p, 
 
 static void pack_left(const spec *s, const gopt_task *t)
 {
-    gopt_packing p = {
-        .src = t->in[A], .n = s->m, .k = s->k, .step = s->k, .depth = 1, .unit = s->simd->mr, .scale = 1};
+    gopt_packing p = {.src = t->in[A], .n = s->m, .k = s->k, .step = s->k, .depth = 1, .unit = s->simd->mr, .scale = 1};
     p.dst = t->workspace;
     gopt_share(gopt_ceil_div(s->m, s->simd->mr), 1, t->part, t->parts, &p.first, &p.last);
     s->simd->pack(&p);

@@ -1,5 +1,5 @@
-/* gopt_narrow_matmul.c: gopt NarrowMatMul: a product of float32 with a matrix of float16, bfloat16, int8 or uint8, whose
- * elements count as the numbers they are; scales are left to `post`. Made by passes. */
+/* gopt_narrow_matmul.c: gopt NarrowMatMul: a product of float32 with a matrix of float16, bfloat16, int8 or uint8,
+ * whose elements count as the numbers they are; scales are left to `post`. Made by passes. */
 #include "ref/matrix.h"
 
 static gopt_matrix_view right(gopt_attrs a)

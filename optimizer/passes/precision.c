@@ -2,9 +2,9 @@
  * each output channel. What is computed with them stays float32. Off (f32) unless asked for: results change, and
  * whether they are still good enough is for verification to say.
  *
- * Products with a constant float32 matrix become gopt NarrowMatMul, which widens its blocks as it needs them; filters of
- * convolutions are widened by a node of their own before each use. Only weights of some size that one node alone reads,
- * and only where the narrow type can hold them all. After fold_const, which would undo it. */
+ * Products with a constant float32 matrix become gopt NarrowMatMul, which widens its blocks as it needs them; filters
+ * of convolutions are widened by a node of their own before each use. Only weights of some size that one node alone
+ * reads, and only where the narrow type can hold them all. After fold_const, which would undo it. */
 #include <math.h>
 #include <string.h>
 
@@ -111,8 +111,8 @@ static bool narrow_product(gopt_node *n, int64_t kind)
         return false;
     if (turned)
         attrs = gopt_rewrite_attr_int(n->graph, attrs, "transB", 1);
-    gopt_node *made = gopt_node_replace(n, gopt_op_find("gopt", "NarrowMatMul"), attrs,
-                                        (gopt_value *[]){n->in[A], w.v}, 2, NULL, 0);
+    gopt_node *made =
+        gopt_node_replace(n, gopt_op_find("gopt", "NarrowMatMul"), attrs, (gopt_value *[]){n->in[A], w.v}, 2, NULL, 0);
     if (!made || (!w.scale && !bias))
         return made;
     gopt_expr x = gopt_expr_new(&made->graph->family->arena);

@@ -144,12 +144,62 @@ typedef struct operands {
     gopt_attrs attrs;
 } operands;
 
+/* A constant mask, negated, or as one of bool. */
+static gopt_value *constant_mask(const gopt_attention_match *a, const gopt_value *v, gopt_dtype d, bool invert)
+{
+    const gopt_tensor *from = v->fact.constant;
+    gopt_tensor *t = gopt_tensor_new(&a->g->family->arena, d, from->rank, from->dim);
+    for (int64_t i = 0; t && i < gopt_tensor_count(t); i++) {
+        double x = gopt_tensor_get(from, i);
+        gopt_tensor_set(t, i, d == GOPT_DTYPE_BOOL ? (x != 0) != invert : -x);
+    }
+    return t ? gopt_graph_constant(a->g, NULL, t) : NULL;
+}
+
+static bool is_lowest(double v)
+{
+    return v <= -3e38;
+}
+
+/* Whether a constant mask hides exactly the keys behind each query, `past` keys being in front of the first one's. */
+static bool is_causal(const gopt_attention_match *a, const gopt_value *v, int64_t past, bool keeps)
+{
+    const gopt_tensor *t = gopt_value_is_const(v) ? v->fact.constant : NULL;
+    int64_t queries = a->q.length, keys = a->k.length;
+    if (!t || t->rank < 2 || gopt_tensor_count(t) != queries * keys || t->dim[t->rank - 1] != keys)
+        return false;
+    for (int64_t i = 0; i < queries; i++)
+        for (int64_t j = 0; j < keys; j++) {
+            double x = gopt_tensor_get(t, i * keys + j);
+            bool sees = keeps ? (x != 0) != a->inverted : x == 0;
+            if (sees != (j <= past + i) || (!keeps && !sees && !is_lowest(x)))
+                return false;
+        }
+    return true;
+}
+
+/* A constant triangle becomes is_causal, so that blocks of keys are left out. The lowest float counts as -inf where it
+ * is all that is added: e to the power of it less any other score is 0. */
+static void take_causal(gopt_attention_match *a, int64_t past)
+{
+    const gopt_value *m = a->n_masks == 1 && !a->minus[0] ? a->mask[0] : NULL;
+    if (m && !a->keep && is_causal(a, m, past, false)) {
+        a->causal = true;
+        a->n_masks = 0;
+    } else if (a->n_masks == 0 && a->keep && is_lowest(a->fill) && is_causal(a, a->keep, past, true)) {
+        a->causal = true;
+        a->keep = NULL;
+    }
+}
+
 static gopt_value *sum_of_masks(const gopt_attention_match *a)
 {
     gopt_value *sum = NULL;
     for (int i = 0; i < a->n_masks; i++) {
         gopt_value *v = a->mask[i];
-        if (a->minus[i])
+        if (a->minus[i] && gopt_value_is_const(v))
+            v = constant_mask(a, v, GOPT_DTYPE_F32, false);
+        else if (a->minus[i])
             v = gopt_heads_node(a->last, "Neg", (gopt_attrs){0}, &v, 1);
         if (v && i > 0)
             v = gopt_heads_node(a->last, "Add", (gopt_attrs){0}, (gopt_value *[]){v, sum}, 2);
@@ -163,10 +213,9 @@ static gopt_value *sum_of_masks(const gopt_attention_match *a)
 static gopt_value *keep_operand(const gopt_attention_match *a)
 {
     gopt_value *keep = a->keep;
-    if (keep->fact.dtype == GOPT_DTYPE_F32)
-        keep = gopt_heads_node(a->last, "Cast", gopt_rewrite_attr_int(a->g, (gopt_attrs){0}, "to", GOPT_DTYPE_BOOL),
-                               &keep, 1);
-    return keep && a->inverted ? gopt_heads_node(a->last, "Not", (gopt_attrs){0}, &keep, 1) : keep;
+    if (gopt_value_is_const(keep))
+        return constant_mask(a, keep, GOPT_DTYPE_BOOL, a->inverted);
+    return a->inverted ? gopt_heads_node(a->last, "Not", (gopt_attrs){0}, &keep, 1) : keep;
 }
 
 static bool make_masks(const gopt_attention_match *a, operands *o)
@@ -210,6 +259,7 @@ static void make_attributes(const gopt_attention_match *a, const side *s, const 
                 {"q_first", f[0].first},
                 {"k_first", f[1].first},
                 {"v_first", f[2].first},
+                {"is_causal", a->causal},
                 {"length_first", grouped}};
     for (int i = 0; i < GOPT_COUNT(ints); i++)
         if (ints[i].value)
@@ -318,6 +368,7 @@ static gopt_status put(gopt_attention_match *a, gopt_pass_run *r, gopt_err *e)
     GOPT_TRY(can_take_past(a, s, &past, e));
     if (!past)
         without_past(a, turned, s);
+    take_causal(a, past ? s[0].past_length : 0);
     if (!make_operands(a, s, past, &o))
         return gopt_oom(e);
     while (!o.in[n_in - 1])
