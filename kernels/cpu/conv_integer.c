@@ -5,7 +5,7 @@
 #include "cpu/conv2d.h"
 
 enum { X, W, X_ZERO, W_ZERO };
-enum { PIXELS = GOPT_SUMS /* of a block */ };
+enum { ROWS = 8 /* filters */, PIXELS = GOPT_SUMS /* of a block */ };
 
 typedef struct spec {
     gopt_conv2d c;
@@ -102,10 +102,9 @@ static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target 
 }
 
 /* What output pixel (y, x) sees of a group's channels, 0 in the padding. */
-static void read_taps(const spec *s, const uint8_t *image, int zero, int64_t y, int64_t x, int16_t *row)
+static void read_edge(const spec *s, const uint8_t *image, int zero, int64_t top, int64_t left, int16_t *row)
 {
     const gopt_conv2d *c = &s->c;
-    int64_t top = y * c->stride_h - c->pad_h, left = x * c->stride_w - c->pad_w;
     for (int64_t i = 0; i < c->channels; i++, image += c->ih * c->iw)
         for (int64_t ky = 0; ky < c->kh; ky++) {
             int64_t iy = top + ky * c->dilation_h;
@@ -116,7 +115,31 @@ static void read_taps(const spec *s, const uint8_t *image, int zero, int64_t y, 
                 *row++ = (int16_t)(inside ? gopt_byte_at(line, s->x_signed, ix) - zero : 0);
             }
         }
-    memset(row, 0, (size_t)(s->row - s->taps) * sizeof *row);
+}
+
+/* The same where all of it lies in the image. flip: 128 for signed bytes, which then count as unsigned ones. */
+static void read_inside(const gopt_conv2d *c, const uint8_t *first, int flip, int zero, int16_t *row)
+{
+    for (int64_t i = 0; i < c->channels; i++, first += c->ih * c->iw)
+        for (int64_t ky = 0; ky < c->kh; ky++) {
+            const uint8_t *line = first + ky * c->dilation_h * c->iw;
+            for (int64_t kx = 0; kx < c->kw; kx++)
+                *row++ = (int16_t)((line[kx * c->dilation_w] ^ flip) - zero);
+        }
+}
+
+static void read_taps(const spec *s, const uint8_t *image, int zero, int64_t y, int64_t x, int16_t *row)
+{
+    const gopt_conv2d *c = &s->c;
+    int64_t top = y * c->stride_h - c->pad_h, left = x * c->stride_w - c->pad_w;
+    int flip = s->x_signed ? 128 : 0;
+    bool inside = top >= 0 && left >= 0 && top + (c->kh - 1) * c->dilation_h < c->ih &&
+                  left + (c->kw - 1) * c->dilation_w < c->iw;
+    if (inside)
+        read_inside(c, image + top * c->iw + left, flip, zero + flip, row);
+    else
+        read_edge(s, image, zero, top, left, row);
+    memset(row + s->taps, 0, (size_t)(s->row - s->taps) * sizeof *row);
 }
 
 /* Pixels [first, first + n) of image and group `which`. */
@@ -129,11 +152,17 @@ static void run_block(const spec *s, const gopt_task *t, int64_t which, int64_t 
     const uint8_t *image = (const uint8_t *)t->in[X] + which * c->channels * c->ih * c->iw;
     for (int64_t p = 0; p < n; p++)
         read_taps(s, image, zero, (first + p) / c->ow, (first + p) % c->ow, room + p * s->row);
-    for (int64_t f = 0; f < c->filters; f++) {
-        int64_t filter = which % c->groups * c->filters + f;
-        int32_t sums[PIXELS];
-        s->simd->dots(s->row, filters + filter * s->row, room, s->row, n, sums);
-        gopt_finish_run(&s->finish, s->simd, t, sums, (which * c->filters + f) * c->oh * c->ow + first, n);
+    for (int64_t f = 0; f < c->filters; f += ROWS) {
+        int32_t sums[ROWS * PIXELS];
+        gopt_dots d = {.m = GOPT_MIN(ROWS, c->filters - f), .n = n, .k = s->row, .a_step = s->row, .b_step = s->row};
+        d.a = filters + (which % c->groups * c->filters + f) * s->row;
+        d.b = room;
+        d.out = sums;
+        d.out_step = PIXELS;
+        s->simd->dots(&d);
+        for (int64_t r = 0; r < d.m; r++)
+            gopt_finish_run(&s->finish, s->simd, t, sums + r * PIXELS,
+                            (which * c->filters + f + r) * c->oh * c->ow + first, n);
     }
 }
 

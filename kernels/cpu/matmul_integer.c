@@ -3,7 +3,7 @@
 #include "cpu/matmul.h"
 
 enum { A, B, A_ZERO, B_ZERO };
-enum { COLUMNS = GOPT_SUMS /* of a block: its rows of b stay in the second cache */ };
+enum { ROWS = 8, COLUMNS = GOPT_SUMS /* of a block: its rows of b stay in the second cache */ };
 
 typedef struct spec {
     gopt_matmul mm;
@@ -130,10 +130,16 @@ static void run(const gopt_task *t)
         int64_t batch = lo / blocks, j = lo % blocks * COLUMNS, n = GOPT_MIN(COLUMNS, mm->n - j);
         const int16_t *rows = a + (mm->a_single ? 0 : batch * mm->m) * s->row;
         const int16_t *columns = b + ((mm->b_single ? 0 : batch * mm->n) + j) * s->row;
-        for (int64_t i = 0; i < mm->m; i++) {
-            int32_t sums[COLUMNS];
-            s->simd->dots(s->row, rows + i * s->row, columns, s->row, n, sums);
-            gopt_finish_run(&s->finish, s->simd, t, sums, (batch * mm->m + i) * mm->n + j, n);
+        for (int64_t i = 0; i < mm->m; i += ROWS) {
+            int32_t sums[ROWS * COLUMNS];
+            gopt_dots d = {.m = GOPT_MIN(ROWS, mm->m - i), .n = n, .k = s->row, .a_step = s->row, .b_step = s->row};
+            d.a = rows + i * s->row;
+            d.b = columns;
+            d.out = sums;
+            d.out_step = COLUMNS;
+            s->simd->dots(&d);
+            for (int64_t r = 0; r < d.m; r++)
+                gopt_finish_run(&s->finish, s->simd, t, sums + r * COLUMNS, (batch * mm->m + i + r) * mm->n + j, n);
         }
     }
 }

@@ -15,6 +15,7 @@ typedef struct spec {
     int64_t m, n, k, b_row, b_col; /* of b where it is not packed */
     int64_t panels, a_size;        /* a_size: floats of a packed */
     bool packed;
+    int phases; /* 1: a single row times packed panels */
 } spec;
 
 static bool shape_of(const gopt_group *g, spec *s)
@@ -60,7 +61,8 @@ static void plan(spec *s, const gopt_group *g, const gopt_target *t)
     shape_of(g, s);
     s->simd = gopt_simd_for(t->isa);
     s->panels = gopt_ceil_div(s->n, s->simd->nr);
-    s->a_size = gopt_ceil_div(s->m, s->simd->mr) * s->simd->mr * s->k;
+    s->phases = s->m == 1 && s->packed ? 1 : 2;
+    s->a_size = s->phases == 1 ? 0 : gopt_ceil_div(s->m, s->simd->mr) * s->simd->mr * s->k;
 }
 
 static gopt_work work(const gopt_group *g, const int64_t *knob, const gopt_target *t)
@@ -69,7 +71,7 @@ static gopt_work work(const gopt_group *g, const int64_t *knob, const gopt_targe
     (void)knob;
     plan(&s, g, t);
     return (gopt_work){.parts = gopt_parts(t, flops(&s), gopt_group_bytes(g)),
-                       .phases = 2,
+                       .phases = s.phases,
                        .workspace = (size_t)s.a_size * sizeof(float)};
 }
 
@@ -172,17 +174,32 @@ static void run_panel(const spec *s, const gopt_task *t, int64_t panel)
         gopt_post_run(&s->post, t->in, out + i * s->n, out + i * s->n, i * s->n + j, n);
 }
 
+/* A single row, straight from the packed panel. */
+static void run_row(const spec *s, const gopt_task *t, int64_t panel)
+{
+    float sums[PANEL_MAX];
+    int unit = s->simd->nr;
+    int64_t j = panel * unit, n = GOPT_MIN(unit, s->n - j);
+    float *out = (float *)t->out[0] + j;
+    s->simd->narrow_row(s->type, s->k, t->in[A], (const char *)t->in[B] + panel * s->k * unit * width(s), sums);
+    memcpy(out, sums, (size_t)n * sizeof *out);
+    gopt_post_run(&s->post, t->in, out, out, j, n);
+}
+
 static void run(const gopt_task *t)
 {
     const spec *s = t->spec;
     int64_t lo, hi;
-    if (t->phase == 0) {
+    if (t->phase < s->phases - 1) {
         pack_left(s, t);
         return;
     }
     gopt_share(s->panels, 1, t->part, t->parts, &lo, &hi);
     for (; lo < hi; lo++)
-        run_panel(s, t, lo);
+        if (s->phases == 1)
+            run_row(s, t, lo);
+        else
+            run_panel(s, t, lo);
 }
 
 const gopt_kernel gopt_kernel_narrow_matmul = {

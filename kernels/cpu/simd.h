@@ -31,6 +31,15 @@ typedef struct gopt_packing {
     int64_t first, last;
 } gopt_packing;
 
+/* out[i][j] = the product of row i of a and row j of b, for m and n rows of k 16-bit integers; steps in elements. */
+typedef struct gopt_dots {
+    int64_t m, n, k;
+    const int16_t *a, *b;
+    int64_t a_step, b_step;
+    int32_t *out;
+    int64_t out_step;
+} gopt_dots;
+
 /* See planes.h. */
 enum { GOPT_PLANES_MAX = 32 };
 typedef struct gopt_planes {
@@ -100,9 +109,11 @@ typedef struct gopt_simd {
     /* gru that resets before the product, in two steps: z and r * h; then the new state from the sums of h. */
     void (*gru_reset)(int64_t n, const float *const *gate, const float *h, float *z, float *reset);
     void (*gru_update)(int64_t n, const float *z, const float *next, const float *h, float *out);
-    /* 8-bit integers less their zero point; products of a with n rows of b that lie `step` apart; bytes from floats. */
+    /* 8-bit integers less their zero point; products of rows of them; bytes from floats. */
     void (*widen)(int16_t *dst, const void *src, bool is_signed, int64_t n, int zero);
-    void (*dots)(int64_t k, const int16_t *a, const int16_t *b, int64_t step, int64_t n, int32_t *out);
+    void (*dots)(const gopt_dots *d);
+    /* y[0..nr) = x[0..k) times a panel of nr columns of float16, bfloat16, int8 or uint8. */
+    void (*narrow_row)(gopt_dtype d, int64_t k, const float *x, const void *panel, float *y);
     /* Integers of a type that tiles load (8, 16 or 32 bits) as floats; and back to those
      * of 8 or 16 bits, from whole numbers in range. */
     void (*from_integers)(gopt_dtype d, const void *src, float *dst, int64_t n);
