@@ -18,8 +18,9 @@ typedef struct gopt_attention_match {
     bool minus[3];
     int n_masks;
     gopt_value *keep;
-    bool inverted; /* keep is what to replace */
-    bool causal;   /* a query does not see keys behind it: a constant mask said so */
+    bool inverted;  /* keep is what to replace */
+    bool zero_rows; /* queries that see no key give zeros, not NaN */
+    bool causal;    /* a query does not see keys behind it: a constant mask said so */
 } gopt_attention_match;
 
 /* From the softmax, whose input is v, down to the product of queries and keys; scores, rank and g are set. False, with

@@ -4,15 +4,16 @@
  *     s = q k^T, times and divided by scalars, softcap * tanh(s / softcap)
  *     s = where(keep, s, fill), or s * keep for a constant keep of 0 and 1
  *     s = s + mask, s - mask, more than once
- *     y = softmax(s) v
+ *     p = softmax(s), where(isnan(p), 0, p)
+ *     y = p v
  *
  * Every part but the products and the softmax may be missing. Scalars may also stand before the product; k^T, v and q
  * are followed through transposes, views, splits and slices, heads repeated for several of queries, and the
  * concatenation with those of the past; transposes of y are undone. Legal when all is float32 and of known shape,
  * nothing else reads what lies between (concatenations apart, which become outputs), masks broadcast to the scores
  * without enlarging them, softmax runs along the last axis, and neither keys nor values are constant (those products
- * are better off with packed constants). Results differ by rounding, and where a product that keep multiplies by 0 is
- * not finite. */
+ * are better off with packed constants). Results differ by rounding, and where scores are not
+ * finite: behind a keep of 0, or an isnan. */
 #include <math.h>
 #include <string.h>
 
@@ -260,6 +261,7 @@ static void make_attributes(const gopt_attention_match *a, const side *s, const 
                 {"k_first", f[1].first},
                 {"v_first", f[2].first},
                 {"is_causal", a->causal},
+                {"zero_rows", a->zero_rows},
                 {"length_first", grouped}};
     for (int i = 0; i < GOPT_COUNT(ints); i++)
         if (ints[i].value)
@@ -386,21 +388,47 @@ static gopt_status put(gopt_attention_match *a, gopt_pass_run *r, gopt_err *e)
     return GOPT_OK;
 }
 
-static gopt_status recognize(gopt_node *n, gopt_pass_run *r, gopt_err *e)
+/* where(isnan(p), 0, p) behind the softmax, as PyTorch 2.5 writes it; NULL when there is none. */
+static gopt_node *without_nan(gopt_attention_match *a, const gopt_value *p)
+{
+    double zero;
+    if (p->n_users != 2 || p->n_results)
+        return NULL;
+    int k = gopt_rewrite_is(p->users[0], "IsNaN") ? 0 : 1;
+    gopt_node *test = p->users[k], *where = p->users[1 - k];
+    if (!gopt_rewrite_is(test, "IsNaN") || !gopt_rewrite_is(where, "Where") || where->in[0] != test->out[0] ||
+        where->in[2] != p || !gopt_value_scalar(where->in[1], &zero) || zero != 0 ||
+        !gopt_rewrite_same_shape(&where->out[0]->fact, &p->fact))
+        return NULL;
+    gopt_match_add(&a->match, test);
+    gopt_match_add(&a->match, where);
+    a->zero_rows = true;
+    return where;
+}
+
+/* From the softmax to the product with the values. */
+static bool climb(gopt_attention_match *a, gopt_node *softmax)
 {
     int axis;
+    gopt_match_add(&a->match, softmax);
+    gopt_node *where = without_nan(a, softmax->out[0]);
+    const gopt_value *p = where ? where->out[0] : softmax->out[0];
+    a->last = gopt_rewrite_sole_reader(p);
+    if (a->rank < 2 || a->rank > 4 || gopt_axis(gopt_attr_int(softmax->attrs, "axis", -1), a->rank, &axis, NULL) ||
+        axis != a->rank - 1 || !gopt_rewrite_is(a->last, "MatMul") || a->last->graph != a->g || a->last->in[0] != p ||
+        a->last->in[1] == p)
+        return false;
+    gopt_match_add(&a->match, a->last);
+    return true;
+}
+
+static gopt_status recognize(gopt_node *n, gopt_pass_run *r, gopt_err *e)
+{
     if (!gopt_rewrite_is(n, "Softmax") || n->out[0]->fact.dtype != GOPT_DTYPE_F32)
         return GOPT_OK;
     gopt_attention_match a = {.g = n->graph, .scores = n->out[0], .rank = n->out[0]->fact.rank, .scale = 1};
-    a.last = gopt_rewrite_sole_reader(n->out[0]);
-    if (a.rank < 2 || a.rank > 4 || gopt_axis(gopt_attr_int(n->attrs, "axis", -1), a.rank, &axis, NULL) ||
-        axis != a.rank - 1 || !gopt_rewrite_is(a.last, "MatMul") || a.last->graph != a.g ||
-        a.last->in[0] != n->out[0] || a.last->in[1] == n->out[0])
-        return GOPT_OK;
-    gopt_match_add(&a.match, n);
-    gopt_match_add(&a.match, a.last);
-    if (!gopt_attention_match_scores(&a, n->in[0]) || !read_shapes(&a) || gopt_value_is_const(a.product->in[1]) ||
-        gopt_value_is_const(a.last->in[1]))
+    if (!climb(&a, n) || !gopt_attention_match_scores(&a, n->in[0]) || !read_shapes(&a) ||
+        gopt_value_is_const(a.product->in[1]) || gopt_value_is_const(a.last->in[1]))
         return GOPT_OK;
     return put(&a, r, e);
 }
