@@ -9,11 +9,11 @@
  *
  * Every part but the products and the softmax may be missing. Scalars may also stand before the product; k^T, v and q
  * are followed through transposes, views, splits and slices, heads repeated for several of queries, and the
- * concatenation with those of the past; transposes of y are undone. Legal when all is float32 and of known shape,
- * nothing else reads what lies between (concatenations apart, which become outputs), masks broadcast to the scores
- * without enlarging them, softmax runs along the last axis, and neither keys nor values are constant (those products
- * are better off with packed constants). Results differ by rounding, and where scores are not
- * finite: behind a keep of 0, or an isnan. */
+ * concatenation with those of the past; masks lose an Expand; transposes of y are undone. Legal when all is float32 and
+ * of known shape, nothing else reads what lies between (concatenations apart, which become outputs), masks broadcast to
+ * the scores without enlarging them, softmax runs along the last axis, and neither keys nor values are constant (those
+ * products are better off with packed constants). Results differ by rounding, and where scores are not finite: behind a
+ * keep of 0, or an isnan. */
 #include <math.h>
 #include <string.h>
 
@@ -193,11 +193,23 @@ static void take_causal(gopt_attention_match *a, int64_t past)
     }
 }
 
+/* What an Expand, which broadcasting makes needless, has expanded. */
+static gopt_value *unexpanded(const gopt_attention_match *a, gopt_value *v)
+{
+    gopt_node *n = gopt_rewrite_producer(v, "Expand");
+    while (n && n->graph == a->g && n->in[0]->fact.rank > 0 &&
+           gopt_rewrite_broadcasts(&n->in[0]->fact, &a->scores->fact)) {
+        v = n->in[0];
+        n = gopt_rewrite_producer(v, "Expand");
+    }
+    return v;
+}
+
 static gopt_value *sum_of_masks(const gopt_attention_match *a)
 {
     gopt_value *sum = NULL;
     for (int i = 0; i < a->n_masks; i++) {
-        gopt_value *v = a->mask[i];
+        gopt_value *v = unexpanded(a, a->mask[i]);
         if (a->minus[i] && gopt_value_is_const(v))
             v = constant_mask(a, v, GOPT_DTYPE_F32, false);
         else if (a->minus[i])
@@ -213,7 +225,7 @@ static gopt_value *sum_of_masks(const gopt_attention_match *a)
 
 static gopt_value *keep_operand(const gopt_attention_match *a)
 {
-    gopt_value *keep = a->keep;
+    gopt_value *keep = unexpanded(a, a->keep);
     if (gopt_value_is_const(keep))
         return constant_mask(a, keep, GOPT_DTYPE_BOOL, a->inverted);
     return a->inverted ? gopt_heads_node(a->last, "Not", (gopt_attrs){0}, &keep, 1) : keep;
