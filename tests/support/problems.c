@@ -446,6 +446,10 @@ const problem_text bench_problems[] = {
     RESIZE("mode='linear'", "f32[1,64,40,40] - f32[4]={1,1,2,2}!"),
     TRANSPOSED("strides=2,2", "f32[1,24,80,80] f32[24,24,2,2]! f32[24]", NULL),
     MOVE("conv_integer", "ConvInteger", "pads=1,1,1,1", "u8[1,64,28,28] u8[64,64,3,3]! u8[]={100} u8[]={127}!", NULL),
+    {"narrow_matmul", "gopt:NarrowMatMul", NULL, "f32[1,768] f16[768,3072]!", NULL, NULL},
+    {"narrow_matmul", "gopt:NarrowMatMul", NULL, "f32[1,768] bf16[768,3072]!", NULL, NULL},
+    {"narrow_matmul", "gopt:NarrowMatMul", NULL, "f32[1,768] i8[768,3072]!", NULL, NULL},
+    {"narrow_matmul", "gopt:NarrowMatMul", NULL, "f32[128,768] i8[768,768]!", NULL, NULL},
     MOVE("matmul_integer", "MatMulInteger", NULL, "u8[128,768] i8[768,768]! u8[]={12} i8[]={3}!", NULL),
     {0},
 };

@@ -79,7 +79,35 @@ void GOPT_LEVEL(gopt_half_narrow)(uint16_t *dst, const float *src, int64_t n, bo
 }
 
 typedef signed char vb_memory __attribute__((vector_size(GOPT_VW), aligned(1), may_alias));
-typedef unsigned char vub_memory __attribute__((vector_size(GOPT_VW), aligned(1), may_alias));
+
+/* Compilers take the widening of short vectors apart where they are not told the instruction. */
+#if defined(__AVX2__)
+#define WIDEN(name, instruction, type)                                                                                 \
+    static inline vi name(const type *p)                                                                               \
+    {                                                                                                                  \
+        vi r;                                                                                                          \
+        __asm__(instruction " %1, %0" : "=v"(r) : "m"(*p));                                                            \
+        return r;                                                                                                      \
+    }
+WIDEN(widen_signed, "vpmovsxbd", vb_memory)
+WIDEN(widen_unsigned, "vpmovzxbd", vb_memory)
+WIDEN(widen_words, "vpmovzxwd", vh_memory)
+#else
+static inline vi widen_signed(const vb_memory *p)
+{
+    return __builtin_convertvector(*p, vi);
+}
+
+static inline vi widen_unsigned(const vb_memory *p)
+{
+    return widen_signed(p) & 0xff;
+}
+
+static inline vi widen_words(const vh_memory *p)
+{
+    return __builtin_convertvector((vh)*p, vi) & 0xffff;
+}
+#endif
 
 static inline vf wide_f16(const void *p, int64_t i)
 {
@@ -88,17 +116,17 @@ static inline vf wide_f16(const void *p, int64_t i)
 
 static inline vf wide_bf16(const void *p, int64_t i)
 {
-    return widen_bf16((const vh_memory *)((const uint16_t *)p + i));
+    return (vf)(widen_words((const vh_memory *)((const uint16_t *)p + i)) << 16);
 }
 
 static inline vf wide_i8(const void *p, int64_t i)
 {
-    return __builtin_convertvector(__builtin_convertvector(*(const vb_memory *)((const int8_t *)p + i), vi), vf);
+    return __builtin_convertvector(widen_signed((const vb_memory *)((const int8_t *)p + i)), vf);
 }
 
 static inline vf wide_u8(const void *p, int64_t i)
 {
-    return __builtin_convertvector(__builtin_convertvector(*(const vub_memory *)((const uint8_t *)p + i), vi), vf);
+    return __builtin_convertvector(widen_unsigned((const vb_memory *)((const uint8_t *)p + i)), vf);
 }
 
 /* Inlined with a known function each. Two rows at once, to have more sums in flight. */
