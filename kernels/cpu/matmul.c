@@ -164,3 +164,10 @@ double gopt_matmul_flops(const gopt_matmul *mm)
 {
     return 2.0 * (double)mm->batch * (double)mm->m * (double)mm->n * (double)mm->k;
 }
+
+void gopt_matmul_pack_rows(const gopt_simd *simd, const gopt_task *t, const float *a, int64_t m, int64_t k, float *dst)
+{
+    gopt_packing p = {.src = a, .n = m, .k = k, .step = k, .depth = 1, .unit = simd->mr, .scale = 1, .dst = dst};
+    gopt_share(gopt_ceil_div(m, simd->mr), 1, t->part, t->parts, &p.first, &p.last);
+    simd->pack(&p);
+}

@@ -2,6 +2,7 @@
 #ifndef GOPT_CPU_MATMUL_H
 #define GOPT_CPU_MATMUL_H
 
+#include "cpu/simd.h"
 #include "kernel.h"
 
 /* A batch of out[m x n] = alpha * a[m x k] * b[k x n] + beta * c. Strides in elements. */
@@ -23,5 +24,8 @@ bool gopt_matmul_plain(const gopt_group *g, gopt_matmul *mm);
 int64_t gopt_matmul_a(const gopt_matmul *mm, int64_t i);
 int64_t gopt_matmul_b(const gopt_matmul *mm, int64_t i);
 double gopt_matmul_flops(const gopt_matmul *mm);
+
+/* The part's share of dense a[m x k], in tiles for gemm. */
+void gopt_matmul_pack_rows(const gopt_simd *simd, const gopt_task *t, const float *a, int64_t m, int64_t k, float *dst);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cpu/group.h"
+#include "cpu/matmul.h"
 #include "cpu/post.h"
 
 enum { A, B };
@@ -145,14 +146,6 @@ static void widen_block(const spec *s, const char *b, int64_t panel, int64_t p, 
     }
 }
 
-static void pack_left(const spec *s, const gopt_task *t)
-{
-    gopt_packing p = {.src = t->in[A], .n = s->m, .k = s->k, .step = s->k, .depth = 1, .unit = s->simd->mr, .scale = 1};
-    p.dst = t->workspace;
-    gopt_share(gopt_ceil_div(s->m, s->simd->mr), 1, t->part, t->parts, &p.first, &p.last);
-    s->simd->pack(&p);
-}
-
 static void run_panel(const spec *s, const gopt_task *t, int64_t panel)
 {
     _Alignas(64) float room[DEPTH * PANEL_MAX];
@@ -191,7 +184,7 @@ static void run(const gopt_task *t)
     const spec *s = t->spec;
     int64_t lo, hi;
     if (t->phase < s->phases - 1) {
-        pack_left(s, t);
+        gopt_matmul_pack_rows(s->simd, t, t->in[A], s->m, s->k, t->workspace);
         return;
     }
     gopt_share(s->panels, 1, t->part, t->parts, &lo, &hi);
