@@ -53,12 +53,14 @@ static inline __attribute__((always_inline)) float row(gopt_reduction kind, cons
     if (i < n) /* what fills up must not count */
         s1 = combine(kind, s1, v_load_part(x + i, (int)(n - i), kind == GOPT_REDUCE_EXP ? -INFINITY : start(kind)), d);
     s0 = merge(kind, merge(kind, s0, s1), merge(kind, s2, s3));
-    float lane[GOPT_VW];
-    v_store(lane, s0);
-    for (int w = GOPT_VW / 2; w > 0; w /= 2)
-        for (int j = 0; j < w; j++)
-            lane[j] = merge(kind, v_splat(lane[j]), v_splat(lane[j + w]))[0];
-    return lane[0];
+#if GOPT_VW == 16
+    s0 = merge(kind, s0, v_swap8(s0));
+#endif
+#if GOPT_VW >= 8
+    s0 = merge(kind, s0, v_swap4(s0));
+#endif
+    s0 = merge(kind, s0, v_swap2(s0));
+    return merge(kind, s0, v_swap1(s0))[0];
 }
 
 float GOPT_LEVEL(gopt_reduce_row)(gopt_reduction kind, const float *x, int64_t n, float shift)

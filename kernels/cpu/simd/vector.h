@@ -104,14 +104,59 @@ static inline __attribute__((always_inline)) vf v_copysign(vf x, vf s)
     return (vf)(((vi)x & 0x7fffffff) | ((vi)s & (int)0x80000000));
 }
 
+/* Groups of 1, 2, 4, 8 elements change places with their neighbours: what is done to a vector and its swapped self goes
+ * on with half as many. */
+static inline __attribute__((always_inline, unused)) vf v_swap1(vf v)
+{
+#if GOPT_VW == 16
+    return __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+#elif GOPT_VW == 8
+    return __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6);
+#else
+    return __builtin_shufflevector(v, v, 1, 0, 3, 2);
+#endif
+}
+
+static inline __attribute__((always_inline, unused)) vf v_swap2(vf v)
+{
+#if GOPT_VW == 16
+    return __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+#elif GOPT_VW == 8
+    return __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5);
+#else
+    return __builtin_shufflevector(v, v, 2, 3, 0, 1);
+#endif
+}
+
+#if GOPT_VW >= 8
+static inline __attribute__((always_inline, unused)) vf v_swap4(vf v)
+{
+#if GOPT_VW == 16
+    return __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+#else
+    return __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3);
+#endif
+}
+#endif
+
+#if GOPT_VW == 16
+static inline __attribute__((always_inline, unused)) vf v_swap8(vf v)
+{
+    return __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+#endif
+
 static inline __attribute__((always_inline)) float v_sum(vf v)
 {
-    float s[GOPT_VW];
-    v_store(s, v);
-    for (int w = GOPT_VW / 2; w > 0; w /= 2)
-        for (int i = 0; i < w; i++)
-            s[i] += s[i + w];
-    return s[0];
+#if GOPT_VW == 16
+    v += v_swap8(v);
+#endif
+#if GOPT_VW >= 8
+    v += v_swap4(v);
+#endif
+    v += v_swap2(v);
+    v += v_swap1(v);
+    return v[0];
 }
 
 static inline __attribute__((always_inline)) float v_hmax(vf v)
