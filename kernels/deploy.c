@@ -47,6 +47,8 @@ static gopt_status open_choice(gopt_model *m, const char *manifest, const gopt_m
     if (!is_below(c->bundle))
         return gopt_fail(e, GOPT_EINPUT, "%s: bundle %s: not below the manifest's folder", manifest, c->bundle);
     gopt_manifest_path(path, sizeof path, manifest, c->bundle);
+    if (!gopt_file_exists(path))
+        return gopt_fail(e, GOPT_EINPUT, "%.350s: no such file; bundles/ must lie beside its manifest", path);
     GOPT_TRY(gopt_bundle_read(&m->plan, path, &content, e));
     m->threads = c->threads;
     if (!strcmp(gopt_hash_hex(hex, content), c->bundle_hash))

@@ -191,8 +191,10 @@ gopt_status gopt_engine_bind(gopt_engine *g, int input, const gopt_tensor *t, go
     memcpy(want.dim, p->dim, sizeof want.dim);
     if (t->dtype != p->dtype || !gopt_dims_equal(t, &want)) {
         char got[160], wanted[160];
-        return gopt_fail(e, GOPT_EINPUT, "input %s: %s expected, got %s", p->name ? p->name : "?",
-                         gopt_tensor_describe(wanted, sizeof wanted, &want), gopt_tensor_describe(got, sizeof got, t));
+        return gopt_fail(e, GOPT_EINPUT, "input %.80s: %s expected, got %s%s", p->name ? p->name : "?",
+                         gopt_tensor_describe(wanted, sizeof wanted, &want), gopt_tensor_describe(got, sizeof got, t),
+                         t->dtype == p->dtype ? "; an engine is made for its shapes: tune or compile with --shape"
+                                              : "");
     }
     g->frame->stale = g->frame->stale || bound->data != t->data;
     bound->data = t->data;

@@ -159,8 +159,9 @@ static void values(void **state)
     static const struct {
         const char *text;
         double seconds;
-    } durations[] = {{"90s", 90},   {"10m", 600}, {"2h", 7200},  {"250ms", 0.25}, {"1h30m", 5400}, {"40", 40},
-                     {"0.5s", 0.5}, {"1.5m", 90}, {"2min", 120}, {"1d", 86400},   {"0", 0},        {".5h", 1800}};
+    } durations[] = {{"90s", 90}, {"10m", 600},  {"2h", 7200},          {"250ms", 0.25},  {"1h30m", 5400},
+                     {"40", 40},  {"0.5s", 0.5}, {"1.5m", 90},          {"2min", 120},    {"1d", 86400},
+                     {"0", 0},    {".5h", 1800}, {"250us", 250 * 1e-6}, {"3NS", 3 * 1e-9}};
     static const struct {
         const char *text;
         double bytes;
@@ -204,8 +205,10 @@ static void wrong_values_say_what_is_right(void **state)
         if (strchr(durations[i], ' '))
             continue;
         snprintf(line, sizeof line, "try a --budget=%s", durations[i]);
-        snprintf(err, sizeof err, "prog: --budget: '%s': a duration expected, such as 90s, 10m, 2h, 1h30m\n",
-                 durations[i]);
+        snprintf(
+            err, sizeof err,
+            "prog: --budget: '%s': a duration expected: numbers with ns, us, ms, s, m, h or d, such as 90s, 1h30m\n",
+            durations[i]);
         fails(line, 2, err);
     }
     fails("try a --count x", 2, "prog: --count: 'x': a whole number expected\n");

@@ -194,7 +194,7 @@ static void the_fallback_serves_when_the_chosen_cannot(void **state)
     write_manifest(&p, "chosen.gopt", "00", p.fallback);
     falls_back(&p, "its hash is ");
     write_manifest(&p, "absent.gopt", p.chosen, p.fallback);
-    falls_back(&p, "absent.gopt: No such file");
+    falls_back(&p, "absent.gopt: no such file");
     write_manifest(&p, "../chosen.gopt", p.chosen, p.fallback);
     falls_back(&p, "not below the manifest's folder");
     write_manifest(&p, "/chosen.gopt", p.chosen, p.fallback);
@@ -218,7 +218,7 @@ static void without_either_the_chosen_ones_fault_is_told(void **state)
     write_manifest(&p, "chosen.gopt", "00", "11");
     refuses(p.manifest, GOPT_EINPUT, "chosen.gopt: its hash is ");
     write_manifest(&p, "absent.gopt", p.fallback, p.fallback); /* one and the same: no second try */
-    refuses(p.manifest, GOPT_EIO, "absent.gopt: No such file");
+    refuses(p.manifest, GOPT_EINPUT, "absent.gopt: no such file");
     refuses(test_path(path, p.dir, "nothing.yaml"), GOPT_EIO, "nothing.yaml: No such file");
     assert_ok(gopt_file_write_text(path, "hello", &e), &e);
     refuses(path, GOPT_EINPUT, "nothing.yaml: line 1: not a manifest");

@@ -119,6 +119,12 @@ static void add_notes(cJSON *root, const gopt_job *j)
     snprintf(line, sizeof line, "every candidate was verified on %d input case%s before it was timed", j->bench.n_cases,
              j->bench.n_cases == 1 ? "" : "s");
     cJSON_AddItemToArray(notes, cJSON_CreateString(line));
+    int threads = j->options->n_threads ? j->options->threads[j->options->n_threads - 1] : 0;
+    if (threads > gopt_cpu_count()) {
+        snprintf(line, sizeof line, "threads up to %d were allowed; the number of processors is %d", threads,
+                 gopt_cpu_count());
+        cJSON_AddItemToArray(notes, cJSON_CreateString(line));
+    }
     if (!strcmp(j->device.compiler, "none"))
         cJSON_AddItemToArray(notes, cJSON_CreateString("no C compiler was found: no kernel was generated"));
 }

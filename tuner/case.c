@@ -58,7 +58,11 @@ static bool any_node(const gopt_graph *g, unsigned traits)
 
 static gopt_status open_deployed(work *w, gopt_err *e)
 {
+    gopt_usage usage;
     GOPT_TRY(gopt_model_open(&w->model, w->c->deployed, NULL, e));
+    gopt_model_usage(w->model, &usage);
+    if (usage.notice) /* what would be verified is not what was chosen */
+        return gopt_fail(e, GOPT_EDIFF, "%.400s; the fallback serves", usage.notice);
     GOPT_TRY(gopt_session_new(&w->session, w->model, e));
     w->engine = gopt_session_engine(w->session);
     w->n_engine_outputs = gopt_model_outputs(w->model, NULL);
@@ -274,6 +278,6 @@ void gopt_case_run(gopt_case_result *out, const gopt_case *c, gopt_err *e)
         s = GOPT_EINPUT; /* a file of the data set */
     out->status = s;
     out->unusable = is_unusable(c, shared, s);
-    out->random = s == GOPT_EDIFF && any_node(c->graph, GOPT_TRAIT_RANDOM);
+    out->random = s == GOPT_EDIFF && shared->stage == STAGE_RUN && any_node(c->graph, GOPT_TRAIT_RANDOM);
     munmap(shared, sizeof *shared);
 }

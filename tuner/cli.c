@@ -237,6 +237,11 @@ static int unknown_command(const gopt_program *p, const char *word)
     const char *names[64];
     gopt_err e = {0};
     int n = 0;
+    for (int i = 0; p->beside && p->beside[i]; i++)
+        if (!strcmp(p->beside[i] + strlen(p->name) + 1, word))
+            return finish(p->name,
+                          gopt_fail(&e, GOPT_EUSAGE, "unknown command '%s'; it is a program: %s", word, p->beside[i]),
+                          &e);
     for (int i = 0; p->commands[i] && n < GOPT_COUNT(names); i++)
         names[n++] = p->commands[i]->name;
     return finish(p->name, gopt_unknown(&e, word[0] == '-' ? "option" : "command", word, names, n), &e);

@@ -84,15 +84,18 @@ static const double LONGEST_S = 366 * 86400.0; /* far from where nanoseconds ove
 
 gopt_status gopt_parse_duration(void *field, const char *text, gopt_err *e)
 {
-    static const unit units[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
+    static const unit units[] = {{"s", 1},    {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"m", 60},
+                                 {"min", 60}, {"h", 3600},  {"d", 86400}, {NULL, 0}};
     double sum = 0, v;
     const char *p = text;
     do {
         const char *end = read_decimal(p, &v);
-        size_t n = end ? strspn(end, "mshindMSHIND") : 0;
-        const unit *u = end ? n ? find_unit(units, end, n) : p == text && !*end ? &units[1] : NULL : NULL;
+        size_t n = end ? strspn(end, "mushindMUSHIND") : 0;
+        const unit *u = end ? n ? find_unit(units, end, n) : p == text && !*end ? units : NULL : NULL;
         if (!u)
-            return gopt_fail(e, GOPT_EUSAGE, "'%.40s': a duration expected, such as 90s, 10m, 2h, 1h30m", text);
+            return gopt_fail(e, GOPT_EUSAGE,
+                             "'%.40s': a duration expected: numbers with ns, us, ms, s, m, h or d, such as 90s, 1h30m",
+                             text);
         sum += v * u->size;
         p = end + n;
     } while (*p);

@@ -13,6 +13,7 @@ static const gopt_command *const commands[] = {
 
 int main(int argc, char **argv)
 {
+    static const char *const beside[] = {"gopt-tune", "gopt-replay", NULL};
     static const gopt_program program = {.name = "gopt",
                                          .about = "Looks at, compiles, runs, times and verifies ONNX models and what "
                                                   "gopt-tune made of them.\n",
@@ -21,6 +22,7 @@ int main(int argc, char **argv)
                                                  "  gopt verify net.onnx\n"
                                                  "  gopt-tune --budget 10m net.onnx\n"
                                                  "  gopt bench net.gopt/manifest.yaml --against net.onnx\n",
-                                         .commands = commands};
+                                         .commands = commands,
+                                         .beside = beside};
     return gopt_program_main(&program, argc, argv);
 }

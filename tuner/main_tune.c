@@ -1,12 +1,15 @@
 /* main_tune.c: gopt-tune, the tuning job. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "cli.h"
+#include "manifest.h"
 #include "registry.h"
 #include "sampler.h"
+#include "subject.h"
 #include "tune.h"
 
 typedef struct arguments {
@@ -14,6 +17,7 @@ typedef struct arguments {
     gopt_counts threads;
     const char *device, *objective, *tolerance, *precision, *list, *progress;
     double max_compile_s, max_latency_s;
+    char against[PATH_MAX]; /* the manifest itself, where o.against may be its folder */
 } arguments;
 
 static void init(void *options)
@@ -29,7 +33,7 @@ static void init(void *options)
 #define FIELD(name) offsetof(arguments, name)
 static const gopt_option options[] = {
     {"--budget", 0, "DURATION", gopt_parse_duration, FIELD(o.budget_s),
-     "wall clock of the whole job: 90s, 10m, 2h (default 10m)"},
+     "wall clock of the whole job: 90s, 10m, 1h30m; a bare number is seconds\n(default 10m)"},
     {"--out", 0, "DIR", gopt_parse_text, FIELD(o.out),
      "where results go (default: MODEL.gopt in the working directory)"},
     {"--device", 0, "NAME", gopt_parse_text, FIELD(device), "auto or cpu"},
@@ -129,6 +133,36 @@ static gopt_status parse_precision(arguments *a, gopt_err *e)
     return GOPT_OK;
 }
 
+/* Before anything is spent: is there something to compare with? A folder stands for its manifest. */
+static gopt_status check_against(arguments *a, gopt_err *e)
+{
+    gopt_subject kind;
+    gopt_manifest *m;
+    if (!a->o.against)
+        return GOPT_OK;
+    gopt_status s = gopt_subject_resolve(&kind, a->against, sizeof a->against, a->o.against, e);
+    if (!s && kind != GOPT_SUBJECT_MANIFEST)
+        s = gopt_fail(e, GOPT_EINPUT, "%s: not a manifest", a->against);
+    if (!s)
+        s = gopt_manifest_read(&m, a->against, e);
+    if (s)
+        return gopt_within(e, s, "--baseline");
+    gopt_manifest_free(m);
+    a->o.against = a->against;
+    return GOPT_OK;
+}
+
+/* Allowed, for the machine may grow, but hardly meant. */
+static void warn_of_threads(const arguments *a)
+{
+    gopt_err warning;
+    int most = gopt_cpu_count(), n = a->threads.n ? a->threads.at[a->threads.n - 1] : 0;
+    if (n <= most || a->o.quiet || a->o.progress == GOPT_PROGRESS_NONE)
+        return;
+    gopt_fail(&warning, GOPT_EUSAGE, "--threads: %d is more than the number of processors, %d", n, most);
+    gopt_error_print("gopt-tune", &warning);
+}
+
 static gopt_status finish(arguments *a, gopt_err *e)
 {
     gopt_config c;
@@ -150,8 +184,9 @@ static gopt_status finish(arguments *a, gopt_err *e)
     a->o.goal.max_latency_ns = a->max_latency_s * 1e9;
     for (int i = 0; i < a->threads.n && i < GOPT_THREADS_MAX; i++)
         a->o.threads[a->o.n_threads++] = a->threads.at[i];
-    if (a->o.n_threads && a->o.threads[0] < 1)
-        return gopt_fail(e, GOPT_EUSAGE, "--threads: at least 1 is needed");
+    for (int i = 0; i < a->o.shapes.n; i++)
+        if (a->o.shapes.size[i] < 1)
+            return gopt_fail(e, GOPT_EUSAGE, "--shape: %s=0: an empty tensor has nothing to tune", a->o.shapes.name[i]);
     return GOPT_OK;
 }
 
@@ -194,6 +229,8 @@ static gopt_status run(void *opaque, const char *const *operand, int n, gopt_err
     if (n != 1)
         return gopt_fail(e, GOPT_EUSAGE, "one MODEL.onnx expected; see --help");
     GOPT_TRY(finish(a, e));
+    GOPT_TRY(check_against(a, e));
+    warn_of_threads(a);
     a->o.model = operand[0];
     if (!a->o.out) {
         default_out(operand[0], out, sizeof out);

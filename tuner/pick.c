@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/cpu.h"
+
 static gopt_status switch_on(gopt_config *c, const char *pass, gopt_err *e)
 {
     const char *names[GOPT_SETTINGS_MAX];
@@ -31,6 +33,21 @@ static gopt_status set_pipeline(gopt_config *c, const char *text, gopt_err *e)
         GOPT_TRY(switch_on(c, pass, e));
         p = p[n] ? p + n + 1 : NULL;
     }
+    return GOPT_OK;
+}
+
+gopt_status gopt_parse_threads(void *field, const char *text, gopt_err *e)
+{
+    int n, most = gopt_cpu_count();
+    gopt_err warning;
+    GOPT_TRY(gopt_parse_count(&n, text, e));
+    if (n < 1)
+        return gopt_fail(e, GOPT_EUSAGE, "at least 1 is needed");
+    if (n > most) {
+        gopt_fail(&warning, GOPT_EUSAGE, "--threads: %d is more than the number of processors, %d", n, most);
+        gopt_error_print("gopt", &warning);
+    }
+    *(int *)field = n;
     return GOPT_OK;
 }
 

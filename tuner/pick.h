@@ -31,8 +31,10 @@ typedef struct gopt_pick {
     }
 #define GOPT_PICK_THREADS(T, member)                                                                                   \
     {                                                                                                                  \
-        "--threads", 0, "N", gopt_parse_count, offsetof(T, member.threads), "threads of one inference"                 \
+        "--threads", 0, "N", gopt_parse_threads, offsetof(T, member.threads), "threads of one inference"               \
     }
+
+gopt_option_parse gopt_parse_threads; /* [int] 1 and up; says on stderr when there are not as many processors */
 
 gopt_status gopt_pick_config(gopt_config *out, const gopt_pick *p, gopt_err *e);
 

@@ -30,6 +30,7 @@ static void print_range(const gopt_knob *k)
         gopt_knob_print(k, k->lo, &t);
         gopt_text_put(&t, "..");
         gopt_knob_print(k, k->hi, &t);
+        gopt_text_put(&t, k->kind == GOPT_KNOB_POW2 ? " pow2" : "");
     } else {
         for (int64_t i = 0; i < n; i++) {
             gopt_text_put(&t, i ? "|" : "");

@@ -10,6 +10,7 @@
 #include "import.h"
 #include "inputs.h"
 #include "manifest.h"
+#include "onnx/model.h"
 #include "shape.h"
 #include "subject.h"
 
@@ -39,10 +40,33 @@ static gopt_status compile(gopt_runner *r, gopt_graph *g, const gopt_runner_opti
     return gopt_engine_new(&r->engine, r->plan, r->threads, e);
 }
 
-static gopt_status open_deployed(gopt_runner *r, const char *path, const gopt_runner_options *o, gopt_err *e)
+/* Which of a manifest's engines serves. That it is the fallback must not pass unseen. */
+static void note_choice(gopt_runner *r, const char *path)
+{
+    gopt_usage usage;
+    gopt_manifest *m;
+    gopt_err warning;
+    gopt_model_usage(r->model, &usage);
+    if (usage.notice) {
+        gopt_fail(&warning, GOPT_EINPUT, "%.120s: %.350s; the fallback serves", path, usage.notice);
+        gopt_error_print("gopt", &warning);
+    }
+    if (gopt_manifest_read(&m, path, NULL))
+        return;
+    const gopt_manifest_cluster *c = &m->clusters[0];
+    snprintf(r->serves, sizeof r->serves, "%s, %s", usage.notice ? "fallback" : "chosen",
+             usage.notice ? c->fallback.bundle : c->chosen.bundle);
+    snprintf(r->sha256, sizeof r->sha256, "%s", m->model_sha256 ? m->model_sha256 : "");
+    gopt_manifest_free(m);
+}
+
+static gopt_status open_deployed(gopt_runner *r, gopt_subject kind, const char *path, const gopt_runner_options *o,
+                                 gopt_err *e)
 {
     gopt_options options = {.threads = o->pick->threads};
     GOPT_TRY(gopt_model_open(&r->model, path, &options, e));
+    if (kind == GOPT_SUBJECT_MANIFEST)
+        note_choice(r, path);
     GOPT_TRY(gopt_session_new(&r->session, r->model, e));
     r->engine = gopt_session_engine(r->session);
     r->n_inputs = gopt_model_inputs(r->model, &r->inputs);
@@ -62,6 +86,25 @@ static gopt_status resolve(gopt_subject *kind, char *path, size_t size, const ch
     GOPT_TRY(gopt_subject_resolve(kind, path, size, given, e));
     return *kind == GOPT_SUBJECT_STUDY ? gopt_fail(e, GOPT_EINPUT, "%s: a study holds nothing that runs", given)
                                        : GOPT_OK;
+}
+
+gopt_status gopt_runner_check(const gopt_pick *pick, const gopt_shapes *shapes, const char *const *path, int n,
+                              gopt_err *e)
+{
+    const char *given = pick->pipeline        ? "--pipeline"
+                        : pick->preset        ? "--preset"
+                        : pick->set.n         ? "--set"
+                        : shapes && shapes->n ? "--shape"
+                                              : NULL;
+    for (int i = 0; given && i < n; i++) {
+        gopt_subject kind;
+        char found[PATH_MAX];
+        if (gopt_subject_resolve(&kind, found, sizeof found, path[i], NULL) || kind == GOPT_SUBJECT_MODEL)
+            return GOPT_OK;
+    }
+    return given ? gopt_fail(e, GOPT_EUSAGE, "%s: %.300s is compiled already, which fixes it; give the model", given,
+                             path[0])
+                 : GOPT_OK;
 }
 
 /* ---- inputs made up ---- */
@@ -174,15 +217,26 @@ static gopt_status open_model_made(gopt_runner *r, const char *path, const gopt_
     return gopt_fail(e, first_status, "%.400s; sizes were made up, choose with --shape", first.msg);
 }
 
+static gopt_status note_content(gopt_runner *r, const char *path, gopt_err *e)
+{
+    gopt_mapping file;
+    GOPT_TRY(gopt_file_map(&file, path, e));
+    gopt_onnx_sha256(&file, r->sha256);
+    gopt_file_unmap(&file);
+    return GOPT_OK;
+}
+
 gopt_status gopt_runner_open_made(gopt_runner *r, const char *given, const gopt_runner_options *o, gopt_err *e)
 {
     gopt_subject kind;
     char path[PATH_MAX], model[PATH_MAX];
     *r = (gopt_runner){0};
     GOPT_TRY(resolve(&kind, path, sizeof path, given, e));
-    if (kind == GOPT_SUBJECT_MODEL)
-        return open_model_made(r, path, o, e);
-    GOPT_TRY(open_deployed(r, path, o, e));
+    if (kind == GOPT_SUBJECT_MODEL) {
+        GOPT_TRY(open_model_made(r, path, o, e));
+        return note_content(r, path, e);
+    }
+    GOPT_TRY(open_deployed(r, kind, path, o, e));
     find_model(model, sizeof model, kind, path, o->model);
     GOPT_TRY(make_for_deployed(r, model, o->seed, e));
     return bind(r, r->made, e);
@@ -261,7 +315,7 @@ gopt_status gopt_runner_open_for(gopt_runner *r, const char *path_given, const g
     GOPT_TRY(resolve(&kind, path, sizeof path, path_given, e));
     if (kind == GOPT_SUBJECT_MODEL)
         return open_model_for(r, path, o, &g, e);
-    GOPT_TRY(open_deployed(r, path, o, e));
+    GOPT_TRY(open_deployed(r, kind, path, o, e));
     GOPT_TRY(match_inputs(r, NULL, &g, &in, e));
     return bind(r, in, e);
 }

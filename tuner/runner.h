@@ -16,6 +16,8 @@ typedef struct gopt_runner {
     bool made_up;                   /* sizes in it that nobody gave */
     const gopt_tensor *const *made; /* inputs, when they were made up: gopt_runner_open_made */
     const char *source;             /* what they were made from, for people */
+    char serves[96];                /* "chosen, bundles/trial-7.gopt" of a manifest, else empty */
+    char sha256[65];                /* of the model that it is or was made from; empty: unknown */
     gopt_arena arena;
     gopt_plan *own;
     gopt_model *model;
@@ -31,6 +33,11 @@ typedef struct gopt_runner_options {
     uint64_t seed;
 } gopt_runner_options;
 
+/* EUSAGE when something was given that says how to compile, and none of the paths is a model: what is compiled is
+ * fixed.
+ */
+gopt_status gopt_runner_check(const gopt_pick *pick, const gopt_shapes *shapes, const char *const *path, int n,
+                              gopt_err *e);
 /* Opens path and makes up and binds inputs: from the model where it can be found, else from types and shapes alone. */
 gopt_status gopt_runner_open_made(gopt_runner *r, const char *path, const gopt_runner_options *o, gopt_err *e);
 /* Opens path for inputs that are given: n tensors, by name[i] of the model's inputs (NULL: by position). Binds them.

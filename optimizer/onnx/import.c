@@ -33,13 +33,25 @@ static gopt_status check_versions(const gopt_onnx_importer *x, gopt_err *e)
     return GOPT_OK;
 }
 
+/* The files that lie beside models are easily taken for one. */
+static gopt_status name_tensor(const char *path, gopt_status s, gopt_err *e)
+{
+    char shape[160];
+    gopt_tensor t;
+    gopt_arena a = {0};
+    if (s == GOPT_EINPUT && !gopt_tensor_read(&t, path, NULL, &a, NULL))
+        gopt_fail(e, s, "not an ONNX model but a tensor, %s", gopt_tensor_describe(shape, sizeof shape, &t));
+    gopt_arena_fini(&a);
+    return gopt_within(e, s, "%s", path);
+}
+
 static gopt_status open_model(gopt_onnx_importer *x, const char *path, gopt_err *e)
 {
     ProtobufCMessage *m = NULL;
     GOPT_TRY(gopt_file_map(&x->file, path, e));
     gopt_status s = gopt_wire_unpack(&m, &onnx__model_proto__descriptor, &x->file, &x->scratch, e);
     if (s)
-        return gopt_within(e, s, "%s", path);
+        return name_tensor(path, s, e);
     x->model = (Onnx__ModelProto *)m;
     x->frame = (gopt_onnx_frame){.prefix = "", .opset = x->model->opset_import, .n_opset = x->model->n_opset_import};
     s = check_versions(x, e);

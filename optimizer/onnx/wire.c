@@ -48,7 +48,9 @@ static const struct {
 
 static gopt_status malformed(const scan *s, const ProtobufCMessageDescriptor *d, const uint8_t *at, const char *what)
 {
-    return gopt_fail(s->e, GOPT_EINPUT, "byte %zu, in a %s: %s", (size_t)(at - s->file), d->short_name, what);
+    return gopt_fail(s->e, GOPT_EINPUT, "%sbyte %zu, in a %s: %s",
+                     d == &onnx__model_proto__descriptor ? "not an ONNX model: " : "", (size_t)(at - s->file),
+                     d->short_name, what);
 }
 
 /* Bytes read, 0 when there is no whole varint of at most `max` bytes. */

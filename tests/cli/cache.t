@@ -4,7 +4,7 @@ s.onnx: ... nodes
 $ gopt cache ls
 .../cache/gopt: 0 units, 0 functions, 0 B, 0 ns of compiling
 $ gopt cache why s.onnx
-  ...  code: ...: never compiled here
+  ...  code: ...: never compiled here, or removed since
 ...
 0 of ... generated functions are in the cache
 $ gopt compile s.onnx -o s.gopt | grep generated
@@ -20,7 +20,7 @@ $ rm $XDG_CACHE_HOME/gopt/code/*.fn; gopt cache why s.onnx
 ...
 0 of ... generated functions are in the cache
 $ gopt compile s.onnx -o s.gopt > /dev/null; gopt cache ls
-... functions, compiled in ..., unused for ...
+... function... compiled in ..., just used
 ...
 .../cache/gopt: ... units, ... functions, ..., ... of compiling
 # Nothing is old enough; then everything goes, with what a killed process left.

@@ -21,7 +21,7 @@ $ gopt verify s.gopt/manifest.yaml
 PASS s.gopt/manifest.yaml: largest error ...
 1 passed, 0 failed, 0 skipped
 $ gopt bench s.gopt/manifest.yaml --seconds 0.05 | head -1
-s.gopt/manifest.yaml
+s.gopt/manifest.yaml: chosen, bundles/trial-...gopt
 $ gopt check s.gopt/manifest.yaml
 model     unchanged  .../s.onnx
 machine   unchanged  ...
@@ -36,7 +36,7 @@ drift: tune again
 $ gopt check s.gopt/manifest.yaml --model gone.onnx
 ! gopt: s.gopt/manifest.yaml: gone.onnx: No such file or directory
 = 3
-$ mv s.onnx moved.onnx; gopt check s.gopt/manifest.yaml | head -1
+$ mv s.onnx moved.onnx; gopt check s.gopt/manifest.yaml 2> /dev/null | head -1
 model     unknown    .../s.onnx: No such file or directory; give --model
 $ sed 's/^seed: 1$/seed: 2/' s.gopt/manifest.yaml > s.gopt/edited.yaml; gopt inspect s.gopt/edited.yaml
 ! gopt: s.gopt/edited.yaml: line ...: the lines above were changed after gopt-tune wrote them (...); decide again with gopt report, or tune again

@@ -30,8 +30,26 @@ $ gopt check cut.db
 ! gopt: cut.db: not a manifest
 = 3
 $ gopt report cut.yaml
-! gopt: cut.yaml: not a folder that gopt-tune wrote
+! gopt: cut.yaml: give the folder that it lies in
 = 3
+$ gopt verify absent.onnx
+! gopt: absent.onnx: No such file or directory
+= 3
+$ gopt verify cut.gopt
+FAIL cut.gopt: a bundle does not name its model; give it: --model MODEL
+0 passed, 1 failed, 0 skipped
+! gopt: cut.gopt: a bundle does not name its model; give it: --model MODEL
+= 3
+$ printf 'hello\n' > text.onnx; gopt inspect text.onnx
+! gopt: text.onnx: not an ONNX model: byte ...
+= 3
+$ printf '{"a": 1}' > text.onnx; gopt inspect text.onnx
+! gopt: text.onnx: not an ONNX model: byte 0, ...
+= 3
+$ { printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"; head -c 8 /dev/zero; } > x.npy; gopt inspect x.npy
+! gopt: x.npy: not an ONNX model but a tensor, float32[2]
+= 3
+$ rm text.onnx x.npy
 $ gopt verify absent.onnx cut.db
 FAIL absent.onnx: No such file or directory
 FAIL cut.db: a study holds nothing that runs; give its manifest

@@ -17,6 +17,8 @@ codegen.opt_level                2            1..3                     the C com
 reuse_memory.planner             best         best|by_size|by_lifetime|by_area ...
 ...
 engine.threads ...
+$ gopt-tune --list knobs | grep -c '\.\.[0-9]* pow2  '
+...
 $ gopt-tune --list presets
 debug              no pass, one kernel per node: the baseline
 ...
@@ -46,6 +48,20 @@ $ gopt-tune --search luck absent.onnx
 $ gopt-tune --device tpu absent.onnx
 ! gopt-tune: --device: ...'tpu'...
 = 2
+$ gopt-tune --shape batch=0 absent.onnx
+! gopt-tune: --shape: batch=0: an empty tensor has nothing to tune
+= 2
+$ gopt-tune --baseline absent.yaml absent.onnx
+! gopt-tune: absent.onnx: --baseline: absent.yaml: No such file or directory
+= 3
+$ printf 'GOPTBNDL' > x.gopt; gopt-tune --baseline x.gopt absent.onnx
+! gopt-tune: absent.onnx: --baseline: x.gopt: not a manifest
+= 3
+$ gopt-tune --progress plain --threads 4000 absent.onnx
+! gopt-tune: --threads: 4000 is more than the number of processors, ...
+! ...
+! gopt-tune: absent.onnx: No such file or directory
+= 3
 $ gopt-tune --threads 0 absent.onnx
 ! gopt-tune: --threads: ...
 = 2

@@ -14,6 +14,7 @@ $ gopt bench s.gopt --seconds 0.05 --json
 {
 	"path":	"s.gopt",
 	"shape":	"",
+	"serves":	null,
 	"latency":	{
 		"median":	...,
 ...

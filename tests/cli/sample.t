@@ -53,8 +53,10 @@ steps in order:
 ...
 # A bundle does not say what it was made from.
 $ gopt verify s.gopt
-SKIP s.gopt: a bundle does not name its model; give --model
-0 passed, 0 failed, 1 skipped
+FAIL s.gopt: a bundle does not name its model; give it: --model MODEL
+0 passed, 1 failed, 0 skipped
+! gopt: s.gopt: a bundle does not name its model; give it: --model MODEL
+= 3
 $ gopt verify s.gopt --model s.onnx
 PASS s.gopt: largest error ...
 1 passed, 0 failed, 0 skipped

@@ -32,6 +32,22 @@ $ gopt compile a
 $ gopt run a
 ! gopt: run: --output DIR is missing
 = 2
+$ gopt compile a -o b --threads 0
+! gopt: --threads: at least 1 is needed
+= 2
+$ gopt compile a -o b --threads 4000
+! gopt: --threads: 4000 is more than the number of processors, ...
+! gopt: a: No such file or directory
+= 3
+$ gopt bench a --seconds 0
+! gopt: --seconds: more than 0 is needed
+= 2
+$ gopt check a --seconds 0
+! gopt: --seconds: more than 0 is needed
+= 2
+$ gopt tune a
+! gopt: unknown command 'tune'; it is a program: gopt-tune
+= 2
 $ gopt cache
 ! gopt: cache: ls|gc|why MODEL is missing; see --help
 = 2

@@ -43,6 +43,12 @@ static gopt_status open_one(bench *b, const char *path, gopt_err *e)
 
 /* ---- telling ---- */
 
+static bool are_different(const bench *b)
+{
+    return b->n == 2 && b->runner[0].sha256[0] && b->runner[1].sha256[0] &&
+           strcmp(b->runner[0].sha256, b->runner[1].sha256) != 0;
+}
+
 static void put_interval(gopt_text *t, const gopt_estimate *x)
 {
     char lo[32], hi[32];
@@ -59,7 +65,8 @@ static void text_lane(const bench *b, int k, gopt_text *t)
     gopt_memory m;
     gopt_engine_memory(r->engine, &m);
     gopt_utf8_put(t, b->path[k]);
-    gopt_text_add(t, "%s%s%s\n", r->shape[0] ? ", " : "", r->shape, r->made_up ? " (choose with --shape)" : "");
+    gopt_text_add(t, "%s%s%s%s%s\n", r->serves[0] ? ": " : "", r->serves, r->shape[0] ? ", " : "", r->shape,
+                  r->made_up ? " (choose with --shape)" : "");
     gopt_text_add(t, "  latency     median %s", gopt_text_ns(a, x.median.value));
     put_interval(t, &x.median);
     gopt_text_add(t, ", mean %s, p90 %s, p95 %s, p99 %s\n", gopt_text_ns(a, x.mean), gopt_text_ns(c, x.p90),
@@ -82,6 +89,7 @@ static void json_lane(const bench *b, int k, cJSON *o)
     gopt_engine_memory(r->engine, &m);
     gopt_json_text(o, "path", b->path[k]);
     gopt_json_text(o, "shape", r->shape);
+    gopt_json_text(o, "serves", r->serves[0] ? r->serves : NULL);
     cJSON *latency = cJSON_AddObjectToObject(o, "latency"), *memory = cJSON_AddObjectToObject(o, "memory");
     const struct {
         const char *name;
@@ -116,6 +124,8 @@ static gopt_status tell_text(const bench *b, const gopt_comparison *c, gopt_err 
     if (c)
         gopt_text_add(&t, "speedup %.3f [%.3f, %.3f] over %d paired rounds: %s (noise floor %.1f %%)\n", c->ratio.value,
                       c->ratio.lo, c->ratio.hi, b->rounds.n, gopt_verdict_name(c->verdict), 100 * c->floor);
+    if (are_different(b))
+        gopt_text_put(&t, "these are two different models: the files they come from differ\n");
     if (b->rounds.busy_share > 0.1)
         gopt_text_add(&t, "the machine was busy with other things for %.0f %% of the time\n",
                       100 * b->rounds.busy_share);
@@ -139,8 +149,39 @@ static gopt_status tell_json(const bench *b, const gopt_comparison *c, gopt_err 
         gopt_json_number(speedup, "hi", c->ratio.hi);
         gopt_json_text(speedup, "verdict", gopt_verdict_name(c->verdict));
         gopt_json_number(root, "noise_floor", c->floor);
+        cJSON_AddBoolToObject(root, "different_models", are_different(b));
     }
     return gopt_json_print(root, e);
+}
+
+/* Only what does the same work can be compared. */
+static gopt_status match_ports(const bench *b, const char *what, const gopt_port *x, int n, const gopt_port *y, int m,
+                               gopt_err *e)
+{
+    char here[160], there[160];
+    if (n != m)
+        return gopt_fail(e, GOPT_EUSAGE, "--against: %.120s has %d %ss, %.120s %d: different models", b->path[0], n,
+                         what, b->path[1], m);
+    for (int i = 0; i < n; i++) {
+        gopt_tensor p = {.dtype = x[i].dtype, .rank = x[i].rank}, q = {.dtype = y[i].dtype, .rank = y[i].rank};
+        bool same = p.dtype == q.dtype && p.rank == q.rank;
+        memcpy(p.dim, x[i].dim, sizeof p.dim);
+        memcpy(q.dim, y[i].dim, sizeof q.dim);
+        for (int d = 0; same && d < p.rank; d++)
+            same = p.dim[d] == q.dim[d] || p.dim[d] < 0 || q.dim[d] < 0;
+        if (!same)
+            return gopt_fail(e, GOPT_EUSAGE, "--against: %s %.60s is %s here and %s there; choose sizes with --shape",
+                             what, x[i].name, gopt_tensor_describe(here, sizeof here, &p),
+                             gopt_tensor_describe(there, sizeof there, &q));
+    }
+    return GOPT_OK;
+}
+
+static gopt_status match(const bench *b, gopt_err *e)
+{
+    const gopt_runner *x = &b->runner[0], *y = &b->runner[1];
+    GOPT_TRY(match_ports(b, "input", x->inputs, x->n_inputs, y->inputs, y->n_inputs, e));
+    return match_ports(b, "output", x->outputs, x->n_outputs, y->outputs, y->n_outputs, e);
 }
 
 static gopt_status measure(bench *b, const char *path, gopt_err *e)
@@ -150,6 +191,8 @@ static gopt_status measure(bench *b, const char *path, gopt_err *e)
     GOPT_TRY(open_one(b, path, e));
     if (against)
         GOPT_TRY(open_one(b, against, e));
+    if (against)
+        GOPT_TRY(match(b, e));
     GOPT_TRY(
         gopt_rounds_take(&b->rounds, b->runner[0].engine, b->runner[1].engine, b->o->seconds, (uint64_t)b->o->seed, e));
     if (against)
@@ -162,6 +205,10 @@ static gopt_status run(void *o, const char *const *operand, int n, gopt_err *e)
 {
     bench b = {.o = o};
     (void)n;
+    if (b.o->seconds <= 0)
+        return gopt_fail(e, GOPT_EUSAGE, "--seconds: more than 0 is needed");
+    const char *paths[] = {operand[0], b.o->against};
+    GOPT_TRY(gopt_runner_check(&b.o->pick, &b.o->shapes, paths, b.o->against ? 2 : 1, e));
     gopt_workplace_open(&b.place);
     gopt_status s = measure(&b, operand[0], e);
     gopt_rounds_fini(&b.rounds);
@@ -192,7 +239,8 @@ const gopt_command gopt_command_bench = {
     .least = 1,
     .most = 1,
     .doc = "Times it: latency with 95 % intervals, throughput, memory; two of them in turns with --against.",
-    .more = "A model is compiled first (--pipeline, --preset, --set); manifests and bundles run as they are. Quantiles "
+    .more = "A model is compiled first (--pipeline, --preset, --set, --shape); manifests and bundles run as they are. "
+            "Quantiles "
             "that\n"
             "the samples cannot support are n/a. Close other programs: what disturbed the rounds is said.\n\n"
             "Examples:\n"

@@ -47,10 +47,23 @@ static gopt_status list_json(const gopt_store *s, const char *dir, gopt_err *e)
     return gopt_json_print(root, e);
 }
 
+static const char *describe_age(char buf[48], double s)
+{
+    if (s < 60)
+        return "just used";
+    if (s < 3600)
+        snprintf(buf, 48, "unused for %.0f min", s / 60);
+    else if (s < 2 * 86400)
+        snprintf(buf, 48, "unused for %.0f h", s / 3600);
+    else
+        snprintf(buf, 48, "unused for %.0f days", s / 86400);
+    return buf;
+}
+
 static gopt_status list(const options *o, const char *dir, gopt_err *e)
 {
     gopt_store s;
-    char a[32], b[32], c[32];
+    char a[32], b[32], c[48];
     double ns = 0;
     int functions = 0;
     gopt_status status = gopt_store_read(&s, dir, e);
@@ -58,14 +71,14 @@ static gopt_status list(const options *o, const char *dir, gopt_err *e)
         status = list_json(&s, dir, e);
     for (int i = s.n - 1; !status && !o->json && i >= 0; i--) { /* what was used last comes first */
         const gopt_store_unit *u = &s.units[i];
-        printf("%s  %9s  %4d functions, compiled in %8s, unused for %s\n", u->name, gopt_text_bytes(a, u->bytes),
-               u->functions, gopt_text_ns(b, u->compile_ns), gopt_text_ns(c, 1e9 * GOPT_MAX(u->age_s, 0)));
+        printf("%s  %9s  %4d function%s compiled in %8s, %s\n", u->name, gopt_text_bytes(a, u->bytes), u->functions,
+               u->functions == 1 ? ", " : "s,", gopt_text_ns(b, u->compile_ns), describe_age(c, u->age_s));
         ns += u->compile_ns;
         functions += u->functions;
     }
     if (!status && !o->json)
-        printf("%s: %d units, %d functions, %s, %s of compiling\n", dir, s.n, functions, gopt_text_bytes(a, s.bytes),
-               gopt_text_ns(b, ns));
+        printf("%s: %d unit%s, %d function%s, %s, %s of compiling\n", dir, s.n, s.n == 1 ? "" : "s", functions,
+               functions == 1 ? "" : "s", gopt_text_bytes(a, s.bytes), gopt_text_ns(b, ns));
     gopt_store_fini(&s);
     return status;
 }
@@ -170,7 +183,7 @@ static void text_miss(const miss *m)
     if (m->differs == 0)
         printf("  %.8s  entry: it was there and is damaged or was removed\n", m->key.field[GOPT_CACHE_FIELD_code]);
     else if (m->differs >= GOPT_CACHE_FIELD_COUNT)
-        printf("  %.8s  code: %s: never compiled here\n", m->key.field[GOPT_CACHE_FIELD_code],
+        printf("  %.8s  code: %s: never compiled here, or removed since\n", m->key.field[GOPT_CACHE_FIELD_code],
                gopt_cache_field_docs[GOPT_CACHE_FIELD_code]);
     else
         printf("  %.8s  %s: %s: now '%s', stored '%s'\n", m->key.field[GOPT_CACHE_FIELD_code], name,

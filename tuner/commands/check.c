@@ -252,7 +252,9 @@ static gopt_status look(check *c, gopt_err *e)
     if (c->o->measure && c->m->n_clusters && !any(c, CHANGED))
         GOPT_TRY(check_performance(c, e));
     GOPT_TRY(tell(c, e));
-    return any(c, CHANGED) ? GOPT_EDIFF : GOPT_OK;
+    if (any(c, CHANGED))
+        return GOPT_EDIFF;
+    return c->finding[0].state == UNKNOWN ? gopt_fail(e, GOPT_EINPUT, "%s", c->finding[0].detail) : GOPT_OK;
 }
 
 static gopt_status run(void *o, const char *const *operand, int n, gopt_err *e)
@@ -262,6 +264,8 @@ static gopt_status run(void *o, const char *const *operand, int n, gopt_err *e)
     gopt_manifest *m;
     char path[PATH_MAX];
     (void)n;
+    if (c.o->seconds <= 0)
+        return gopt_fail(e, GOPT_EUSAGE, "--seconds: more than 0 is needed");
     GOPT_TRY(gopt_subject_resolve(&kind, path, sizeof path, operand[0], e));
     if (kind != GOPT_SUBJECT_MANIFEST && kind != GOPT_SUBJECT_MODEL)
         return gopt_fail(e, GOPT_EINPUT, "%s: not a manifest", path);
@@ -287,7 +291,8 @@ const gopt_command gopt_command_check = {
     .least = 1,
     .most = 1,
     .doc = "Has the model, the machine, the library or the performance drifted since the decision?",
-    .more = "Exit code 0: no drift, 1: drift, tune again. Performance is looked at when nothing else has changed.\n\n"
+    .more = "Exit code 0: no drift, 1: drift, tune again, 3: no drift seen, but the model is not there to look at.\n"
+            "Performance is looked at when nothing else has changed.\n\n"
             "Examples:\n"
             "  gopt check net.gopt/manifest.yaml\n"
             "  gopt check net.gopt/manifest.yaml --model new/net.onnx --measure\n",

@@ -51,7 +51,10 @@ static gopt_status run(void *opts, const char *const *operand, int n, gopt_err *
     (void)n;
     GOPT_TRY(gopt_subject_find(&kind, operand[0], e));
     if (kind != GOPT_SUBJECT_OUT)
-        return gopt_fail(e, GOPT_EINPUT, "%s: not a folder that gopt-tune wrote", operand[0]);
+        return gopt_fail(e, GOPT_EINPUT, "%s: %s", operand[0],
+                         kind == GOPT_SUBJECT_MANIFEST || kind == GOPT_SUBJECT_STUDY
+                             ? "give the folder that it lies in"
+                             : "not a folder that gopt-tune wrote");
     o->change.max_compile_ns = 1e9 * o->max_compile_s;
     o->change.max_latency_ns = 1e9 * o->max_latency_s;
     gopt_status s = gopt_decide_again(operand[0], &o->change, &summary, e);

@@ -92,6 +92,7 @@ static gopt_status run(void *opts, const char *const *operand, int n, gopt_err *
     (void)n;
     if (!o->output)
         return gopt_fail(e, GOPT_EUSAGE, "run: --output DIR is missing");
+    GOPT_TRY(gopt_runner_check(&o->pick, NULL, operand, 1, e));
     inputs *in = gopt_calloc(1, sizeof *in);
     if (!in)
         return gopt_oom(e);

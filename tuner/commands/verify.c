@@ -10,14 +10,13 @@
 #include "import.h"
 #include "json.h"
 #include "manifest.h"
-#include "pick.h"
+#include "runner.h"
 #include "subject.h"
-#include "workplace.h"
 
 typedef struct options {
     gopt_pick pick;
     gopt_shapes shapes;
-    gopt_input_case inputs;
+    gopt_input_case inputs; /* GOPT_INPUT_CASES: not given */
     gopt_tolerance tolerance;
     const char *model;
     double timeout_s;
@@ -40,6 +39,7 @@ static void init(void *o)
 {
     ((options *)o)->tolerance = GOPT_TOLERANCE_DEFAULT;
     ((options *)o)->seed = 1;
+    ((options *)o)->inputs = GOPT_INPUT_CASES;
 }
 
 static gopt_status parse_tolerance(void *field, const char *text, gopt_err *e)
@@ -134,7 +134,7 @@ static gopt_case new_case(session *v, const gopt_graph *g)
     return (gopt_case){.graph = g,
                        .config = &v->config,
                        .shapes = &o->shapes,
-                       .inputs = o->inputs,
+                       .inputs = o->inputs < GOPT_INPUT_CASES ? o->inputs : GOPT_INPUT_RANDOM,
                        .cache_dir = v->place.cache,
                        .scratch_dir = v->place.scratch,
                        .tolerance = o->tolerance,
@@ -152,17 +152,14 @@ static gopt_graph *import(session *v, const char *path, const char *name)
     return g;
 }
 
-static void verify_model(session *v, const char *path)
+static void folder_of(char *buf, size_t size, const char *path)
 {
-    gopt_graph *g = import(v, path, path);
-    if (!g)
-        return;
-    gopt_case c = new_case(v, g);
-    run_case(v, &c, path);
-    gopt_graph_free(g);
+    const char *slash = strrchr(path, '/');
+    snprintf(buf, size, "%.*s", slash ? (int)GOPT_MAX(slash - path, 1) : 1, slash ? path : ".");
 }
 
-static void verify_sets(session *v, const char *folder, const gopt_graph *g)
+/* The data sets in a folder; how many there are, -1: no memory. */
+static int verify_sets(session *v, const char *folder, const gopt_graph *g)
 {
     char path[PATH_MAX];
     gopt_arena a = {0};
@@ -174,12 +171,24 @@ static void verify_sets(session *v, const char *folder, const gopt_graph *g)
         snprintf(path, sizeof path, "%s/%s", folder, sets[i]);
         run_case(v, &c, path);
     }
-    if (n <= 0) {
-        gopt_err e;
-        gopt_status s = n < 0 ? gopt_oom(&e) : gopt_fail(&e, GOPT_EINPUT, "%s: no test_data_set_* in it", folder);
-        tell_unusable(v, folder, s, &e);
-    }
     gopt_arena_fini(&a);
+    return n;
+}
+
+/* Against the data sets beside it, where there are some and no inputs were asked for. */
+static void verify_model(session *v, const char *path)
+{
+    char folder[PATH_MAX];
+    gopt_graph *g = import(v, path, path);
+    if (!g)
+        return;
+    folder_of(folder, sizeof folder, path);
+    bool made_up = v->o->inputs < GOPT_INPUT_CASES || v->o->shapes.n;
+    if (made_up || verify_sets(v, folder, g) <= 0) {
+        gopt_case c = new_case(v, g);
+        run_case(v, &c, path);
+    }
+    gopt_graph_free(g);
 }
 
 static void verify_folder(session *v, const char *folder)
@@ -187,8 +196,14 @@ static void verify_folder(session *v, const char *folder)
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/model.onnx", folder);
     gopt_graph *g = import(v, path, folder);
-    if (g)
-        verify_sets(v, folder, g);
+    if (!g)
+        return;
+    int n = verify_sets(v, folder, g);
+    if (n <= 0) {
+        gopt_err e;
+        gopt_status s = n < 0 ? gopt_oom(&e) : gopt_fail(&e, GOPT_EINPUT, "%s: no test_data_set_* in it", folder);
+        tell_unusable(v, folder, s, &e);
+    }
     gopt_graph_free(g);
 }
 
@@ -218,12 +233,44 @@ static void verify_manifest(session *v, const char *path)
     gopt_manifest_free(m);
 }
 
+static bool names(const gopt_manifest *m, const char *bundle)
+{
+    for (int i = 0; i < m->n_clusters; i++)
+        if (!strcmp(m->clusters[i].chosen.bundle, bundle) || !strcmp(m->clusters[i].fallback.bundle, bundle))
+            return true;
+    return false;
+}
+
+/* A bundle does not name its model, but the manifest does beside whose folder it lies. */
+static bool find_model(char *buf, size_t size, const char *bundle)
+{
+    char folder[PATH_MAX], manifest[PATH_MAX + 32], named[PATH_MAX];
+    const char *slash = strrchr(bundle, '/');
+    gopt_manifest *m;
+    folder_of(folder, sizeof folder, bundle);
+    snprintf(manifest, sizeof manifest, "%s/../manifest.yaml", folder);
+    snprintf(named, sizeof named, "bundles/%s", slash ? slash + 1 : bundle);
+    if (gopt_manifest_read(&m, manifest, NULL))
+        return false;
+    bool found = m->model_path && names(m, named);
+    if (found)
+        gopt_manifest_path(buf, size, manifest, m->model_path);
+    gopt_manifest_free(m);
+    return found;
+}
+
 static void verify_bundle(session *v, const char *path)
 {
+    char model[PATH_MAX];
+    gopt_err e;
     if (v->o->model)
         verify_deployed(v, path, v->o->model);
+    else if (find_model(model, sizeof model, path))
+        verify_deployed(v, path, model);
     else
-        tell(v, SKIP, path, "a bundle does not name its model; give --model", NULL);
+        tell_unusable(v, path,
+                      gopt_fail(&e, GOPT_EINPUT, "%s: a bundle does not name its model; give it: --model MODEL", path),
+                      &e);
 }
 
 static void verify_out(session *v, const char *folder)
@@ -283,7 +330,11 @@ static gopt_status conclude(session *v, gopt_err *e)
 static gopt_status run(void *o, const char *const *operand, int n, gopt_err *e)
 {
     session v = {.o = o};
+    gopt_subject kind;
+    GOPT_TRY(gopt_runner_check(&v.o->pick, &v.o->shapes, operand, n, e));
     GOPT_TRY(gopt_pick_config(&v.config, &v.o->pick, e));
+    if (n == 1 && !v.o->json)
+        GOPT_TRY(gopt_subject_find(&kind, operand[0], e)); /* nothing is there: no case to tell of */
     if (v.o->json && !(v.cases = cJSON_CreateArray()))
         return gopt_oom(e);
     gopt_workplace_open(&v.place);
@@ -318,8 +369,9 @@ const gopt_command gopt_command_verify = {
     .most = INT_MAX,
     .doc = "Compares outputs with those of the reference executor, or with test_data_set_*/ beside a model.",
     .more =
-        "A CASE_DIR holds model.onnx and folders test_data_set_K with input_K.pb and output_K.pb. Anything else is\n"
-        "run on made-up inputs. One line per case, then `N passed, N failed, N skipped`.\n"
+        "A CASE_DIR holds model.onnx and folders test_data_set_K with input_K.pb and output_K.pb; they are used, too,\n"
+        "when the model beside them is given. Without them, or with --inputs or --shape, inputs are made up. One line "
+        "per case, then `N passed, N failed, N skipped`.\n"
         "Exit code 0: no failure, 1: outputs differ or an engine failed, 3: a model or its data cannot be used.\n\n"
         "Examples:\n"
         "  gopt verify net.onnx\n"
