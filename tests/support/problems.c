@@ -353,6 +353,12 @@ const problem_text problems[] = {
     {"dynamic_quantize_linear", "DynamicQuantizeLinear", "test_outputs=3", "f32[30]~1:2", NULL, NULL},
     MOVE("scatter_nd_any", "ScatterND", NULL, "f32[4,5,6] i64[2,2]={0,1,-1,4} f32[2,6]", NULL),
     MOVE("scatter_nd_any", "ScatterND", NULL, "i64[9] i64[3,1]={8,0,0} i64[3]", NULL),
+    MOVE("rotary_embedding_f32", "RotaryEmbedding", NULL, "f32[2,3,5,8] f32[2,5,4] f32[2,5,4]", NULL),
+    MOVE("rotary_embedding_f32", "RotaryEmbedding", "num_heads=3 interleaved=1",
+         "f32[2,5,24] f32[9,4] f32[9,4] i64[2,5]~0:8", NULL),
+    MOVE("rotary_embedding_f32", "RotaryEmbedding", "num_heads=2 rotary_embedding_dim=6",
+         "f32[1,70,20] f32[9,3] f32[9,3]! i32[1,70]~0:8", NULL),
+    MOVE("rotary_embedding_f32", "RotaryEmbedding", NULL, "f32[0,3,5,8] f32[9,4] f32[9,4] i64[0,5]", NULL),
     ATTENTION("Attention", NULL, "f32[2,3,7,5] f32[2,3,9,5] f32[2,3,9,6]", NULL, NULL),
     ATTENTION("Attention", "is_causal=1", "f32[1,2,70,16] f32[1,2,70,16] f32[1,2,70,16]", NULL, NULL),
     ATTENTION("Attention", "q_num_heads=4 kv_num_heads=2 scale=0.3",
@@ -364,7 +370,8 @@ const problem_text problems[] = {
     ATTENTION("Attention", "test_outputs=3",
               "f32[2,3,1,8] f32[2,3,1,8] f32[2,3,1,8] f32[2,1,1,71] f32[2,3,70,8] f32[2,3,70,8]", NULL, NULL),
     ATTENTION("Attention", NULL, "f32[1,1,6,8] f32[1,1,20,8] f32[1,1,20,8] f32[1,1,6,13]", NULL, NULL),
-    ATTENTION("Attention", NULL, "f32[1,1,2,8] f32[1,1,20,8] f32[1,1,20,8] b[2,20]={0}", NULL, NULL),
+    ATTENTION("Attention", NULL,
+              "f32[1,1,2,8] f32[1,1,20,8] f32[1,1,20,8] b[2,20]={0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}", NULL, NULL),
     ATTENTION("Attention", "left_window_size=3 right_window_size=2", "f32[1,2,90,8] f32[1,2,90,8] f32[1,2,90,8]", NULL,
               NULL),
     ATTENTION("Attention", "left_window_size=0 right_window_size=0", "f32[1,2,90,8] f32[1,2,20,8] f32[1,2,20,8]", NULL,
@@ -382,9 +389,12 @@ const problem_text problems[] = {
     ATTENTION("gopt:Attention", "q_num_heads=2 kv_num_heads=1 head_size=4 v_head_size=4 length_first=1",
               "f32[2,3,8] f32[3,1,7,4] f32[7,3,4]", NULL, NULL),
     ATTENTION("gopt:Attention", "q_num_heads=1 kv_num_heads=1 head_size=8 v_head_size=8 zero_rows=1",
-              "f32[1,5,8] f32[1,9,8] f32[1,9,8] - - - b[9]={0}", NULL, NULL),
+              "f32[1,5,8] f32[1,9,8] f32[1,9,8] - - - b[9]={0,0,0,0,0,0,0,0,0}", NULL, NULL),
     ATTENTION("gopt:Attention", "q_num_heads=1 kv_num_heads=1 head_size=8 v_head_size=8",
-              "f32[1,1,8] f32[1,300,8] f32[1,300,8] - - - b[300]={0}", NULL, NULL),
+              "f32[1,1,8] f32[1,60,8] f32[1,60,8] - - - "
+              "b[60]={0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,"
+              "0,0,0,0,0,0,0,0,0,0,0,0}",
+              NULL, NULL),
     {0},
 };
 
