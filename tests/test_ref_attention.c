@@ -361,6 +361,14 @@ static void heads_are_read_where_they_lie(void **state)
     ref_int(&past, "is_causal", 1);
     assert_ok(ref_run(&past, 1), &past.e);
     ref_expect(&past, 0, F32, DIMS(1, 1, 2), 1e-6, VALUES(3, 30));
+    ref_case cache = strided();
+    ref_absent(&cache);
+    for (int k = 0; k < 2; k++)
+        ref_input(&cache, F32, DIMS(2, 1, 2, 1, 1), VALUES(1, 1, 5, 50));
+    ref_int(&cache, "is_causal", 1);
+    assert_ok(ref_run(&cache, 1), &cache.e);
+    ref_expect(&cache, 0, F32, DIMS(1, 1, 2), 1e-6, VALUES(3, 30));
+    ref_end(&cache);
     ref_end(&plain);
     ref_end(&filled);
     ref_end(&none);

@@ -69,7 +69,9 @@ static void bind_sizes(const gopt_group *g, bool ours, gopt_attention *a)
     a->heads = q->rank == 4 ? q->dim[1] : gopt_attr_int(g->attrs, "q_num_heads", 1);
     a->kv_heads = k->rank == 4 ? k->dim[1] : gopt_attr_int(g->attrs, "kv_num_heads", 1);
     a->queries = length_of(q, turned);
-    a->past = gopt_group_has(g, PAST_K) ? g->in[PAST_K].dim[2] : 0;
+    a->past = gopt_group_has(g, PAST_K) ? g->in[PAST_K].dim[g->in[PAST_K].rank - 2] : 0;
+    if (gopt_group_has(g, PAST_V) && g->in[PAST_V].rank == 5)
+        a->past_first[1] = gopt_operand_count(&g->in[PAST_V]) / 2;
     a->keys = a->past + length_of(k, turned);
     a->d = ours ? gopt_attr_int(g->attrs, "head_size", 1) : q->rank == 4 ? q->dim[3] : q->dim[2] / a->heads;
     a->dv = ours ? gopt_attr_int(g->attrs, "v_head_size", 1) : v->rank == 4 ? v->dim[3] : v->dim[2] / a->kv_heads;

@@ -27,8 +27,9 @@ typedef struct gopt_attention {
     int64_t mask_keys;    /* keys from there on are not seen */
     int64_t left, right;  /* how far a query sees; right is 0 where causal; -1: all */
     float scale, softcap, fill;
-    bool like_softmax; /* a query that sees no key gives NaN; else 0 */
-    bool present[2];   /* which of outputs 1 and 2 are wanted */
+    bool like_softmax;     /* a query that sees no key gives NaN; else 0 */
+    int64_t past_first[2]; /* where in operand past_key, past_value they begin */
+    bool present[2];       /* which of outputs 1 and 2 are wanted */
 } gopt_attention;
 
 /* False when the group is no float32 attention of the kind. */

@@ -135,7 +135,8 @@ static void join(const spec *s, const gopt_task *t, int which, int64_t b, int64_
     float *to = side(s, t, which, b, h, &row);
     const float *from = t->in[GOPT_ATTENTION_K + which];
     if (old)
-        memcpy(to, (const float *)t->in[GOPT_ATTENTION_PAST + which] + (b * a->kv_heads + h) * old,
+        memcpy(to,
+               (const float *)t->in[GOPT_ATTENTION_PAST + which] + a->past_first[which] + (b * a->kv_heads + h) * old,
                (size_t)old * sizeof *to);
     for (int64_t i = 0; i < a->keys - a->past; i++)
         memcpy(to + old + i * size, from + gopt_heads_at(lie, b, h, i), (size_t)size * sizeof *to);

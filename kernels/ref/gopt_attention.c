@@ -4,7 +4,8 @@
  *
  * An operand of rank 4 is (batch, heads, length, size). One of rank 3 is (batch, length, columns): head h has the
  * columns from `*_first` + h * size on, so that three operands may be one and the same product. y is (batch, queries,
- * heads * value size). With `length_first` those of rank 3, and y, are (length, batch, columns). The score of a query
+ * heads * value size). With `length_first` those of rank 3, and y, are (length, batch, columns). past_key and
+ * past_value may both be one cache (2, batch, heads, length, size). The score of a query
  * and a key is their product times `scale`; through `softcap`; `fill` where keep, a bool that broadcasts to the scores,
  * is false; plus mask, which broadcasts, too; with `is_causal` -inf for keys behind the query. Then as Softmax has it:
  * a row of nothing but -inf gives NaN, or zeros with `zero_rows`. */
@@ -58,18 +59,26 @@ static gopt_status check_types(const gopt_infer *x, gopt_err *e)
     for (int i = Q; i < KEEP; i++) {
         bool past = i == PAST_K || i == PAST_V;
         GOPT_TRY(gopt_ref_same_type(x, Q, i, e));
-        GOPT_TRY(gopt_ref_rank(x, i, i == MASK ? 0 : past ? 4 : 3, 4, names[i], e));
+        GOPT_TRY(gopt_ref_rank(x, i, i == MASK ? 0 : past ? 4 : 3, past ? 5 : 4, names[i], e));
     }
     return gopt_ref_rank(x, KEEP, 0, 4, names[KEEP], e);
+}
+
+/* The dimensions of a past by heads. */
+static const gopt_dim *past_dims(const gopt_infer *x, int i)
+{
+    return x->in[i].dim + (x->in[i].rank - 4);
 }
 
 static gopt_status check_past(const gopt_infer *x, int i, const view *v, gopt_err *e)
 {
     if (!gopt_ref_ranked(x, i))
         return GOPT_OK;
-    GOPT_TRY(gopt_ref_equal(x->in[i].dim[0], v->batch, "batch sizes of past and present", e));
-    GOPT_TRY(gopt_ref_equal(x->in[i].dim[1], v->heads, "heads of past and present", e));
-    return gopt_ref_equal(x->in[i].dim[3], v->size, "head sizes of past and present", e);
+    if (x->in[i].rank == 5)
+        GOPT_TRY(gopt_ref_equal(x->in[i].dim[0], gopt_dim_of(2), "keys and values in one cache", e));
+    GOPT_TRY(gopt_ref_equal(past_dims(x, i)[0], v->batch, "batch sizes of past and present", e));
+    GOPT_TRY(gopt_ref_equal(past_dims(x, i)[1], v->heads, "heads of past and present", e));
+    return gopt_ref_equal(past_dims(x, i)[3], v->size, "head sizes of past and present", e);
 }
 
 /* Input i, when known, broadcasts to the scores. */
@@ -97,7 +106,8 @@ static gopt_status check_views(const gopt_infer *x, const view *q, const view *k
     if (gopt_infer_has(x, PAST_K) != gopt_infer_has(x, PAST_V))
         return gopt_fail(e, GOPT_EINPUT, "past_key and past_value go together");
     if (gopt_ref_ranked(x, PAST_K) && gopt_ref_ranked(x, PAST_V))
-        return gopt_ref_equal(x->in[PAST_K].dim[2], x->in[PAST_V].dim[2], "lengths of past_key and past_value", e);
+        return gopt_ref_equal(past_dims(x, PAST_K)[2], past_dims(x, PAST_V)[2], "lengths of past_key and past_value",
+                              e);
     return GOPT_OK;
 }
 
@@ -115,7 +125,7 @@ static gopt_status infer(gopt_infer *x, gopt_err *e)
     GOPT_TRY(check_views(x, &q, &k, &v, e));
     gopt_dim total = k.length;
     if (gopt_infer_has(x, PAST_K))
-        total = gopt_ref_ranked(x, PAST_K) ? gopt_dim_add(x->dims, total, x->in[PAST_K].dim[2]) : GOPT_DIM_UNKNOWN;
+        total = gopt_ref_ranked(x, PAST_K) ? gopt_dim_add(x->dims, total, past_dims(x, PAST_K)[2]) : GOPT_DIM_UNKNOWN;
     GOPT_TRY(check_mask(x, MASK, (gopt_dim[]){q.batch, q.heads, q.length, total}, e));
     GOPT_TRY(check_mask(x, KEEP, (gopt_dim[]){q.batch, q.heads, q.length, total}, e));
     gopt_dtype d = x->in[Q].dtype;
@@ -149,6 +159,8 @@ static gopt_status load(gopt_exec *x, int i, const gopt_ms_heads *h, int64_t len
     }
     if (i != Q)
         GOPT_TRY(gopt_ref_load(x, i == K ? PAST_K : PAST_V, &past, e));
+    if (past && i == V && x->in[PAST_V]->rank == 5)
+        past += gopt_tensor_count(x->in[PAST_V]) / 2;
     return gopt_ms_heads_join(x, h, past, size, out, e);
 }
 
@@ -231,7 +243,7 @@ static gopt_status run(gopt_exec *x, gopt_err *e)
                        .dv = gopt_attr_int(x->attrs, "v_head_size", 1)};
     gopt_ms_heads shared = h;
     shared.heads = gopt_attr_int(x->attrs, "kv_num_heads", 1);
-    shared.past = h.past = old ? old->dim[2] : 0;
+    shared.past = h.past = old ? old->dim[old->rank - 2] : 0;
     shared.t = h.t = h.past + length;
     GOPT_TRY(load(x, Q, &h, h.s, h.d, "q_first", &q, e));
     GOPT_TRY(load(x, K, &shared, length, h.d, "k_first", &k, e));

@@ -206,18 +206,6 @@ static gopt_status lower_apart(gopt_node *n, gopt_pass_run *r, gopt_err *e)
 
 /* ---- Attention ---- */
 
-/* Keys (0) or values (1) of the one cache. */
-static gopt_value *half_of_past(gopt_node *n, int64_t which)
-{
-    gopt_tensor *t = gopt_tensor_new(&n->graph->family->arena, GOPT_DTYPE_I64, 0, NULL);
-    if (!t)
-        return NULL;
-    gopt_tensor_set(t, 0, (double)which);
-    gopt_value *index = gopt_graph_constant(n->graph, NULL, t);
-    gopt_attrs axis = gopt_rewrite_attr_int(n->graph, (gopt_attrs){0}, "axis", 0);
-    return index ? gopt_heads_node(n, "Gather", axis, (gopt_value *[]){n->in[PROJECTED_PAST], index}, 2) : NULL;
-}
-
 static bool put_present(const form *f, gopt_node *new)
 {
     gopt_value *half[2];
@@ -265,12 +253,7 @@ static gopt_status lower_projected(gopt_node *n, gopt_pass_run *r, gopt_err *e)
     form f = {.n = n};
     if (!all_known(n, PROJECTED_MASK) || n->n_in > PROJECTED_ADDEND + 1 || !read_projection(&f))
         return GOPT_OK;
-    if (input(n, PROJECTED_PAST)) {
-        f.past_k = half_of_past(n, 0);
-        f.past_v = half_of_past(n, 1);
-        if (!f.past_k || !f.past_v)
-            return gopt_oom(e);
-    }
+    f.past_k = f.past_v = input(n, PROJECTED_PAST);
     f.q = f.k = f.v = project(n);
     gopt_node *new = f.q ? put(&f, wants(n, 1) ? 3 : 1) : NULL;
     if (!new || (wants(n, 1) && !put_present(&f, new)))

@@ -138,6 +138,26 @@ static gopt_value *past_operand(const side *s, gopt_node *before)
     return gopt_heads_operand(&f, before);
 }
 
+/* What v is half `which` of, when that is a whole cache of keys and values. */
+static gopt_value *cache_of(const gopt_attention_match *a, gopt_value *v, int which)
+{
+    const gopt_node *n = gopt_rewrite_producer(v, "Gather");
+    double index;
+    if (!n || n->graph != a->g || n->in[0]->fact.rank != 5 || gopt_attr_int(n->attrs, "axis", 0) ||
+        !gopt_value_scalar(n->in[1], &index) || index != which || !gopt_dim_is_const(n->in[0]->fact.dim[0]) ||
+        n->in[0]->fact.dim[0].k != 2 || v->fact.rank != 4)
+        return NULL;
+    return n->in[0];
+}
+
+/* Both from one cache: it is read in place. */
+static void join_caches(const gopt_attention_match *a, gopt_value **keys, gopt_value **values)
+{
+    gopt_value *cache = cache_of(a, *keys, 0);
+    if (cache && cache == cache_of(a, *values, 1))
+        *keys = *values = cache;
+}
+
 /* ---- putting it together ---- */
 
 typedef struct operands {
@@ -296,6 +316,8 @@ static bool make_operands(const gopt_attention_match *a, const side *s, bool pas
     for (int i = 0; i < 2 && past; i++)
         if (!(o->in[4 + i] = past_operand(&s[i], a->last)))
             return false;
+    if (past)
+        join_caches(a, &o->in[4], &o->in[5]);
     make_attributes(a, s, f, &o->attrs);
     return make_masks(a, o) && regroup(a, f[0].group, &o->in[3]) && regroup(a, f[0].group, &o->in[6]);
 }

@@ -388,6 +388,8 @@ const problem_text problems[] = {
               "f32[9,2,36] f32[9,2,36] f32[9,2,36] f32[2,3,9,9]", "f32[9,2,12]", "add(acc, in4)"),
     ATTENTION("gopt:Attention", "q_num_heads=2 kv_num_heads=1 head_size=4 v_head_size=4 length_first=1",
               "f32[2,3,8] f32[3,1,7,4] f32[7,3,4]", NULL, NULL),
+    ATTENTION("gopt:Attention", "q_num_heads=2 kv_num_heads=2 head_size=8 v_head_size=8 test_outputs=3 is_causal=1",
+              "f32[2,3,16] f32[2,3,16] f32[2,2,3,8] - f32[2,2,2,30,8] f32[2,2,2,30,8]", NULL, NULL),
     ATTENTION("gopt:Attention", "q_num_heads=1 kv_num_heads=1 head_size=8 v_head_size=8 zero_rows=1",
               "f32[1,5,8] f32[1,9,8] f32[1,9,8] - - - b[9]={0,0,0,0,0,0,0,0,0}", NULL, NULL),
     ATTENTION("gopt:Attention", "q_num_heads=1 kv_num_heads=1 head_size=8 v_head_size=8",
