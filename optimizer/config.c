@@ -11,7 +11,9 @@ static struct {
     int owner[GOPT_SETTINGS_MAX]; /* the row that switches the pass or kernel of a row, -1 */
     int n;
     int codegen; /* the row that switches generated kernels, -1 */
-    gopt_knob threads;
+    int early;   /* the row of the pass that comes early, followed by that of the pass it comes before */
+    gopt_knob threads, moved[2];
+    const char *pass_name[GOPT_SETTINGS_MAX]; /* "none", then all passes: values of the two rows */
 } table = {.once = PTHREAD_ONCE_INIT};
 
 static const gopt_knob switch_knob = {
@@ -53,6 +55,23 @@ static void add_kernel(const gopt_kernel *kernel)
             s->kernel = kernel;
 }
 
+/* Two passes may change places: one runs right before another that comes first in the default order. */
+static void add_order(void)
+{
+    static const char *const names[] = {"early", "before"}, *const docs[] = {"a pass that leaves its place",
+                                                                             "the pass right before which it runs"};
+    int n = 0;
+    table.pass_name[n++] = "none";
+    for (int i = 0; gopt_passes[i] && n < GOPT_SETTINGS_MAX - 1; i++)
+        table.pass_name[n++] = gopt_passes[i]->name;
+    table.early = table.n;
+    for (int k = 0; k < 2; k++) {
+        table.moved[k] = (gopt_knob){
+            .name = names[k], .kind = GOPT_KNOB_CHOICE, .hi = n - 1, .choices = table.pass_name, .doc = docs[k]};
+        add("pipeline", names[k], &table.moved[k]);
+    }
+}
+
 static int find_switch(const gopt_setting *s)
 {
     for (int i = 0; i < table.n; i++) {
@@ -77,6 +96,7 @@ static void build(void)
     for (int i = 0; gopt_kernels[i]; i++)
         add_kernel(gopt_kernels[i]);
     add("engine", "threads", &table.threads);
+    add_order();
     table.codegen = -1;
     for (int i = 0; i < table.n; i++) {
         table.owner[i] = find_switch(&table.row[i]);
@@ -160,6 +180,20 @@ bool gopt_config_kernel_on(const gopt_config *c, const gopt_kernel *k)
     return true;
 }
 
+/* Index of the pass that moves (0), or that it moves before (1); -1: none. */
+static int moved(const gopt_config *c, int which)
+{
+    return table.early + which < gopt_setting_count() ? (int)c->v[table.early + which] - 1 : -1;
+}
+
+void gopt_config_move_pass(gopt_config *c, int early, int before)
+{
+    if (table.early + 1 >= gopt_setting_count())
+        return;
+    c->v[table.early] = early + 1;
+    c->v[table.early + 1] = before + 1;
+}
+
 /* Samplers call it for every draw: one look at the table does. */
 void gopt_config_normalize(gopt_config *c)
 {
@@ -171,6 +205,10 @@ void gopt_config_normalize(gopt_config *c)
         if (off || (s->kernel && s->kernel->generated && !generate))
             c->v[i] = s->knob->init;
     }
+    int early = moved(c, 0), before = moved(c, 1);
+    if ((early >= 0 || before >= 0) && (before < 0 || early <= before || !gopt_config_pass_on(c, gopt_passes[early]) ||
+                                        !gopt_config_pass_on(c, gopt_passes[before])))
+        gopt_config_move_pass(c, -1, -1);
 }
 
 bool gopt_config_equal(const gopt_config *a, const gopt_config *b)
@@ -180,10 +218,13 @@ bool gopt_config_equal(const gopt_config *a, const gopt_config *b)
 
 int gopt_config_pipeline(const gopt_config *c, int *pass)
 {
-    int n = 0;
-    for (int i = 0; gopt_passes[i]; i++)
-        if (gopt_config_pass_on(c, gopt_passes[i]))
+    int n = 0, early = moved(c, 0), before = moved(c, 1);
+    for (int i = 0; gopt_passes[i]; i++) {
+        if (i == before && early > before && gopt_config_pass_on(c, gopt_passes[early]))
+            pass[n++] = early;
+        if (gopt_config_pass_on(c, gopt_passes[i]) && !(i == early && before >= 0 && before < early))
             pass[n++] = i;
+    }
     return n;
 }
 

@@ -35,6 +35,8 @@ void gopt_config_normalize(gopt_config *c);
 bool gopt_config_equal(const gopt_config *a, const gopt_config *b);
 /* Index into gopt_passes of the passes that run, in order; returns their number. */
 int gopt_config_pipeline(const gopt_config *c, int *pass);
+/* Pass `early` runs right before pass `before` from now on, which comes first otherwise; -1, -1: in the usual order. */
+void gopt_config_move_pass(gopt_config *c, int early, int before);
 int64_t gopt_config_threads(const gopt_config *c);
 bool gopt_config_pass_on(const gopt_config *c, const gopt_pass *p);
 void gopt_config_switch_pass(gopt_config *c, const gopt_pass *p, bool on); /* and normalizes */

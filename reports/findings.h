@@ -99,8 +99,24 @@ typedef struct gopt_finding_left_out { /* default - one pass */
 typedef struct gopt_finding_pair {
     const char *first, *second; /* in the order they ran */
     int trial;
-    gopt_finding_ratio eta; /* S_ab / (S_a S_b) */
+    gopt_finding_ratio eta;                                             /* S_ab / (S_a S_b) */
+    const char *why;                                                    /* what one did to the other */
+    int64_t first_alone, first_together, second_alone, second_together; /* rewrites they made */
 } gopt_finding_pair;
+
+typedef struct gopt_finding_share { /* what one pass has of the default's whole gain: its Shapley value */
+    const char *pass;               /* NULL: all others together */
+    gopt_finding_ratio gain;        /* factor; those of all passes multiply to the total */
+    double share;                   /* of ln total */
+} gopt_finding_share;
+
+typedef struct gopt_finding_attribution {
+    const gopt_finding_share *shares;
+    int n_shares;               /* 0: it was not measured */
+    int64_t orders, all_orders; /* in which the passes were added one by one, of how many there are */
+    int trial;                  /* the default */
+    double total;               /* its speedup */
+} gopt_finding_attribution;
 
 typedef struct gopt_finding_ban { /* a pass that was found at fault and left out from then on */
     const char *pass;
@@ -173,6 +189,7 @@ typedef struct gopt_finding_cluster {
     const gopt_finding_left_out *left_out;
     const gopt_finding_pair *pairs;
     int n_left_out, n_pairs;
+    gopt_finding_attribution attribution;
     const gopt_finding_ban *bans;
     int n_bans;
     const gopt_finding_step *steps;

@@ -211,6 +211,13 @@ static void left_out(builder *b, cJSON *effects, const gopt_finding_cluster *c)
     }
 }
 
+static void rewrites(builder *b, cJSON *pair, const char *key, int64_t alone, int64_t together)
+{
+    cJSON *o = object(b, pair, key);
+    known(b, o, "alone", alone);
+    known(b, o, "together", together);
+}
+
 static void pairs(builder *b, cJSON *effects, const gopt_finding_cluster *c)
 {
     cJSON *list = array(b, effects, "pairs");
@@ -220,6 +227,27 @@ static void pairs(builder *b, cJSON *effects, const gopt_finding_cluster *c)
         text(b, o, "second", c->pairs[i].second);
         integer(b, o, "trial", c->pairs[i].trial);
         ratio(b, o, "eta", &c->pairs[i].eta, true);
+        text(b, o, "why", c->pairs[i].why);
+        rewrites(b, o, "first_rewrites", c->pairs[i].first_alone, c->pairs[i].first_together);
+        rewrites(b, o, "second_rewrites", c->pairs[i].second_alone, c->pairs[i].second_together);
+    }
+}
+
+static void attribution(builder *b, cJSON *effects, const gopt_finding_attribution *a)
+{
+    cJSON *o = group(b, effects, "attribution", a->n_shares ? a->n_shares : GOPT_UNKNOWN);
+    if (!o)
+        return;
+    integer(b, o, "trial", a->trial);
+    number(b, o, "total", a->total);
+    known(b, o, "orders", a->orders);
+    known(b, o, "all_orders", a->all_orders);
+    cJSON *list = array(b, o, "passes");
+    for (int i = 0; i < a->n_shares; i++) {
+        cJSON *share = object(b, list, NULL);
+        text(b, share, "pass", a->shares[i].pass);
+        ratio(b, share, "gain", &a->shares[i].gain, false);
+        number(b, share, "share", a->shares[i].share);
     }
 }
 
@@ -312,6 +340,7 @@ static void effects(builder *b, cJSON *cluster, const gopt_finding_cluster *c)
     singles(b, o, c);
     left_out(b, o, c);
     pairs(b, o, c);
+    attribution(b, o, &c->attribution);
     steps(b, o, c);
 }
 

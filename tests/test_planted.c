@@ -239,6 +239,32 @@ static const gopt_finding_single *find_single(const gopt_finding_cluster *c, con
     return NULL;
 }
 
+/* One saves a delay of three; two save one together. */
+static void check_attribution(const outcome *o)
+{
+    const gopt_finding_attribution *a = &o->c->attribution;
+    double product = 1;
+    assert_true(a->orders > 0 && a->all_orders == 24 && a->n_shares == 4);
+    for (int i = 0; i < a->n_shares; i++) {
+        const gopt_finding_ratio *gain = &a->shares[i].gain;
+        product *= gain->value;
+        if (!strcmp(a->shares[i].pass, "planted_idle"))
+            assert_true(gain->verdict != GOPT_FINDING_BETTER && gain->verdict != GOPT_FINDING_WORSE);
+        else
+            assert_true(gain->value > 1.1 || a->orders < a->all_orders);
+    }
+    assert_true(fabs(product / a->total - 1) < 1e-9 && fabs(a->total - 3) < 0.3);
+    /* Deciding again says the same. */
+    gopt_err e = {0};
+    gopt_findings *again;
+    assert_ok(gopt_decide(&again, o->study, &options.goal, &e), &e);
+    const gopt_finding_attribution *b = &again->clusters[0].attribution;
+    assert_int_equal(b->n_shares, a->n_shares);
+    for (int i = 0; i < a->n_shares; i++)
+        assert_memory_equal(&a->shares[i].gain, &b->shares[i].gain, sizeof b->shares[i].gain.value * 3);
+    gopt_findings_free(again);
+}
+
 /* Three delays: each of the first two passes saves one, but not both; the last two save one only together. */
 static void a_conflict_and_a_synergy_are_told_from_each_other(void **state)
 {
@@ -254,6 +280,16 @@ static void a_conflict_and_a_synergy_are_told_from_each_other(void **state)
     assert_int_equal(conflict->eta.verdict, GOPT_FINDING_WORSE);
     assert_true(fabs(synergy->eta.value - 1.5) < 0.2);
     assert_int_equal(synergy->eta.verdict, GOPT_FINDING_BETTER);
+    assert_non_null(strstr(conflict->why, "planted_rival rewrote 1 place fewer after planted_first (0 instead of 1)"));
+    assert_non_null(
+        strstr(synergy->why, "planted_follower rewrote 1 place more after planted_opener (1 instead of 0)"));
+    /* The other way round there is no conflict, and no synergy. */
+    const gopt_finding_pair *reversed = find_pair(o.c, "planted_rival", "planted_first");
+    assert_true(fabs(reversed->eta.value - 3 / (1.5 * 1.5)) < 0.2);
+    const gopt_finding_pair *late = find_pair(o.c, "planted_follower", "planted_opener");
+    assert_true(fabs(late->eta.value - 1) < 0.1);
+    assert_int_equal(late->eta.verdict, GOPT_FINDING_TIE);
+    check_attribution(&o);
     end(&o);
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "coalition.h"
 #include "effects.h"
 #include "job.h"
 #include "support/made_study.h"
@@ -106,6 +107,21 @@ static bool is_on(const gopt_config *c, int pass)
     return gopt_config_pass_on(c, gopt_passes[pass]);
 }
 
+/* Coalitions that trials made for something else stand for: a player alone, all but one, the others with one. */
+static int known_coalitions(gopt_study *s)
+{
+    gopt_players p;
+    int n = 0;
+    gopt_players_read(&p, s);
+    assert_int_equal(p.n, ACTIVE);
+    assert_int_equal(p.pass[ACTIVE - 1], -1);
+    for (unsigned mask = 1; mask < (1u << ACTIVE) - 1; mask++) {
+        const gopt_trial *t = gopt_coalition_find(s, &p, gopt_effects_default(s), mask);
+        n += t && t->role != GOPT_ROLE_COALITION;
+    }
+    return n;
+}
+
 static void passes_come_alone_and_left_out_then_in_pairs_then_the_search(void **state)
 {
     static gopt_proposal all[PROPOSALS_MAX];
@@ -120,20 +136,27 @@ static void passes_come_alone_and_left_out_then_in_pairs_then_the_search(void **
         assert_int_equal(gopt_config_pipeline(&all[i].config, pass), i % 2 ? gopt_pass_count() - 1 : 1);
         assert_int_equal(is_on(&all[i].config, a), i % 2 == 0);
     }
-    for (int i = 2 * ACTIVE; i < 2 * ACTIVE + 6; i++) { /* of the four strongest: drop_dead is not among them */
-        assert_int_equal(all[i].role, GOPT_ROLE_PAIR);
-        assert_true(all[i].pass_a < all[i].pass_b);
-        assert_int_equal(gopt_config_pipeline(&all[i].config, pass), 2);
-        assert_true(pass[0] == all[i].pass_a && pass[1] == all[i].pass_b);
-        assert_int_not_equal(all[i].pass_a, gopt_pass_find("drop_dead"));
-        assert_int_not_equal(all[i].pass_b, gopt_pass_find("drop_dead"));
+    int at = 2 * ACTIVE, reversed = 0, coalitions = 0;
+    for (; all[at].role == GOPT_ROLE_PAIR; at++) { /* of the four strongest: drop_dead is not among them */
+        bool other_way = all[at].pass_a > all[at].pass_b;
+        reversed += other_way;
+        assert_int_equal(gopt_config_pipeline(&all[at].config, pass), 2);
+        assert_true(pass[0] == all[at].pass_a && pass[1] == all[at].pass_b);
+        assert_int_not_equal(all[at].pass_a, gopt_pass_find("drop_dead"));
+        assert_int_not_equal(all[at].pass_b, gopt_pass_find("drop_dead"));
+        assert_true(!other_way || all[at - 1].pass_a == all[at].pass_b); /* right after the usual way */
     }
-    for (int i = 2 * ACTIVE + 6; i < n; i++) { /* small enough for all: switches and threads, but those tried */
+    assert_int_equal(at - 2 * ACTIVE, 6 + 1);
+    assert_int_equal(reversed, 1); /* of two that rewrite nodes */
+    for (; all[at].role == GOPT_ROLE_COALITION; at++)
+        coalitions++;
+    assert_int_equal(coalitions, (1 << ACTIVE) - 2 - known_coalitions(s));
+    for (int i = at; i < n; i++) { /* small enough for all: switches and threads, but those tried */
         assert_int_equal(all[i].role, GOPT_ROLE_SEARCH);
         for (int k = 0; k < i; k++)
             assert_false(gopt_config_equal(&all[i].config, &all[k].config));
     }
-    assert_int_equal(n - 2 * ACTIVE - 6, (1 << ACTIVE) * 2 - 1 - ACTIVE);
+    assert_true(n - at > 1 << ACTIVE);
     end(s);
 }
 
@@ -173,8 +196,10 @@ static void time_moves_the_job_on(void **state)
     gopt_study *s = new_study(*state);
     begin(&j, &options, s);
     assert_true(gopt_job_propose(&j, &p) && p.role == GOPT_ROLE_SINGLE);
-    now = 60 * GOPT_NS_PER_S;
+    now = 55 * GOPT_NS_PER_S;
     assert_true(gopt_job_propose(&j, &p) && p.role == GOPT_ROLE_PAIR);
+    now = 65 * GOPT_NS_PER_S;
+    assert_true(gopt_job_propose(&j, &p) && p.role == GOPT_ROLE_COALITION);
     now = 80 * GOPT_NS_PER_S;
     assert_true(gopt_job_propose(&j, &p) && p.role == GOPT_ROLE_SEARCH);
     j.search_end = 0; /* a budget of nothing */

@@ -70,6 +70,12 @@ static void the_answer_comes_first(void **state)
     assert_says(&p.text, "Differs from the default by: without layout_nhwc; engine.threads 2, plan.order by_size.");
     assert_says(&p.text, "fuse_conv_act         71.0  1.680      1.403  1.395 [1.384, 1.406]    3.448  as predicted");
     assert_says(&p.text, "fuse_chain      layout_nhwc    0.938 [0.920, 0.957]  conflict");
+    assert_says(&p.text, "Conflict of fuse_chain and layout_nhwc");
+    assert_says(&p.text, "fuse_conv_act  1.500 [1.482, 1.518]  helps");
+    assert_says(&p.text, "layout_nhwc    0.970 [0.958, 0.982]  in the way");
+    assert_says(&p.text, "averaged over 20 of 24 orders");
+    assert_says(&p.text, "Pass fold_pads was found at fault by halving the pipeline (trial 21: output 'scores'");
+    assert_says(&p.text, "gopt verify --pipeline fold_pads 'model.onnx'");
     assert_says(&p.text, "pruned              2  predicted 3.1 times slower than the best                     23, 24");
     pages_fini(&p);
     gopt_findings_free(f);

@@ -1,34 +1,9 @@
-/* decide_effects.c: passes alone, left out, in pairs, one after the other; where the time goes. */
+/* decide_effects.c: passes alone, left out, one after the other; where the time goes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "decide.h"
-
-static const double FALSE_DISCOVERY_RATE = 0.05;
-
-static double floor_of(const gopt_assessment *a)
-{
-    return isfinite(a->floor) ? a->floor : 0;
-}
-
-/* The verdict of a ratio is taken back when its family of tests cannot reject it. */
-static void control(gopt_finding_ratio *const *ratio, int n, gopt_findings *f)
-{
-    double *p = GOPT_NEW(&f->arena, double, n);
-    bool *rejected = GOPT_NEW(&f->arena, bool, n);
-    int *scratch = GOPT_NEW(&f->arena, int, n);
-    if (f->arena.failed)
-        return;
-    for (int i = 0; i < n; i++) {
-        gopt_estimate r = {.value = ratio[i]->value, .lo = ratio[i]->lo, .hi = ratio[i]->hi};
-        p[i] = gopt_ratio_p(&r);
-    }
-    gopt_false_discovery(p, n, FALSE_DISCOVERY_RATE, rejected, scratch);
-    for (int i = 0; i < n; i++)
-        if (!rejected[i] && ratio[i]->verdict != GOPT_FINDING_UNKNOWN)
-            ratio[i]->verdict = GOPT_FINDING_TIE;
-}
 
 /* ---- Amdahl ---- */
 
@@ -99,22 +74,22 @@ static gopt_status set_single(gopt_findings *f, gopt_finding_cluster *c, const g
         if (!x || t->pass_a < 0)
             continue;
         gopt_finding_single *one = &list[c->n_single];
-        *one =
-            (gopt_finding_single){.pass = gopt_passes[t->pass_a]->name,
-                                  .trial = stand_in->id,
-                                  .speedup = gopt_decide_ratio(&x->speedup, gopt_verdict_of(&x->speedup, floor_of(a))),
-                                  .memory_saving = x->saving,
-                                  .compile = (int64_t)x->compile_ns,
-                                  .share = NAN,
-                                  .operator_speedup = NAN,
-                                  .amdahl_predicted = NAN,
-                                  .amdahl_ceiling = NAN};
+        *one = (gopt_finding_single){
+            .pass = gopt_passes[t->pass_a]->name,
+            .trial = stand_in->id,
+            .speedup = gopt_decide_ratio(&x->speedup, gopt_verdict_of(&x->speedup, gopt_decide_floor(a))),
+            .memory_saving = x->saving,
+            .compile = (int64_t)x->compile_ns,
+            .share = NAN,
+            .operator_speedup = NAN,
+            .amdahl_predicted = NAN,
+            .amdahl_ceiling = NAN};
         if (stand_in == t)
             set_amdahl(one, a, t);
         ratio[c->n_single++] = &one->speedup;
     }
     c->single = list;
-    control(ratio, c->n_single, f);
+    gopt_decide_control(ratio, c->n_single, f);
     return GOPT_OK;
 }
 
@@ -140,61 +115,12 @@ static gopt_status set_left_out(gopt_findings *f, gopt_finding_cluster *c, const
         keep.lo = 1 / r.hi;
         keep.hi = 1 / r.lo;
         list[c->n_left_out] = (gopt_finding_left_out){.pass = gopt_passes[t->pass_a]->name, .trial = stand_in->id};
-        list[c->n_left_out].slowdown = gopt_decide_ratio(&r, gopt_verdict_of(&keep, floor_of(a)));
+        list[c->n_left_out].slowdown = gopt_decide_ratio(&r, gopt_verdict_of(&keep, gopt_decide_floor(a)));
         ratio[c->n_left_out] = &list[c->n_left_out].slowdown;
         c->n_left_out++;
     }
     c->left_out = list;
-    control(ratio, c->n_left_out, f);
-    return GOPT_OK;
-}
-
-/* ---- pairs ---- */
-
-static double half_width(const gopt_estimate *r)
-{
-    return (log(r->hi) - log(r->lo)) / 2;
-}
-
-/* eta = S_ab / (S_a S_b); the three are independent, so their half-widths add in quadrature on the log scale. */
-static gopt_finding_ratio eta_of(const gopt_assessed *ab, const gopt_assessed *x, const gopt_assessed *y, double floor)
-{
-    double value = ab->speedup.value / (x->speedup.value * y->speedup.value);
-    double wide =
-        sqrt(pow(half_width(&ab->speedup), 2) + pow(half_width(&x->speedup), 2) + pow(half_width(&y->speedup), 2));
-    gopt_estimate r = {.value = value, .lo = value * exp(-wide), .hi = value * exp(wide)};
-    return gopt_decide_ratio(&r, gopt_verdict_of(&r, floor));
-}
-
-static const gopt_assessed *alone(const gopt_assessment *a, int pass)
-{
-    const gopt_trial *t = gopt_effects_stand_in(a->study, gopt_effects_find(a->study, GOPT_ROLE_SINGLE, pass, -1));
-    return t ? gopt_assess_find(a, t->id) : NULL;
-}
-
-static gopt_status set_pairs(gopt_findings *f, gopt_finding_cluster *c, const gopt_assessment *a, gopt_err *e)
-{
-    const gopt_study *s = a->study;
-    gopt_finding_pair *list = GOPT_NEW(&f->arena, gopt_finding_pair, s->n_trials);
-    gopt_finding_ratio **ratio = GOPT_NEW(&f->arena, gopt_finding_ratio *, s->n_trials);
-    if (!list || !ratio)
-        return gopt_oom(e);
-    for (int i = 0; i < s->n_trials; i++) {
-        const gopt_trial *t = &s->trials[i];
-        const gopt_trial *stand_in = t->role == GOPT_ROLE_PAIR ? gopt_effects_stand_in(s, t) : NULL;
-        const gopt_assessed *both = stand_in ? gopt_assess_find(a, stand_in->id) : NULL;
-        const gopt_assessed *x = both ? alone(a, t->pass_a) : NULL, *y = both ? alone(a, t->pass_b) : NULL;
-        if (!x || !y)
-            continue;
-        list[c->n_pairs] = (gopt_finding_pair){.first = gopt_passes[t->pass_a]->name,
-                                               .second = gopt_passes[t->pass_b]->name,
-                                               .trial = stand_in->id,
-                                               .eta = eta_of(both, x, y, floor_of(a))};
-        ratio[c->n_pairs] = &list[c->n_pairs].eta;
-        c->n_pairs++;
-    }
-    c->pairs = list;
-    control(ratio, c->n_pairs, f);
+    gopt_decide_control(ratio, c->n_left_out, f);
     return GOPT_OK;
 }
 
@@ -276,7 +202,7 @@ gopt_status gopt_decide_effects(gopt_findings *f, gopt_finding_cluster *c, const
         return GOPT_OK;
     GOPT_TRY(set_single(f, c, a, e));
     GOPT_TRY(set_left_out(f, c, a, e));
-    GOPT_TRY(set_pairs(f, c, a, e));
+    GOPT_TRY(gopt_decide_together(f, c, a, e));
     GOPT_TRY(set_steps(f, c, a, e));
     GOPT_TRY(set_profiles(f, c, a, e));
     return f->arena.failed ? gopt_oom(e) : GOPT_OK;

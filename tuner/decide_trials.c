@@ -13,6 +13,30 @@ gopt_finding_ratio gopt_decide_ratio(const gopt_estimate *r, gopt_verdict v)
     return (gopt_finding_ratio){.value = r->value, .lo = r->lo, .hi = r->hi, .verdict = verdicts[v]};
 }
 
+static const double FALSE_DISCOVERY_RATE = 0.05;
+
+double gopt_decide_floor(const gopt_assessment *a)
+{
+    return isfinite(a->floor) ? a->floor : 0;
+}
+
+void gopt_decide_control(gopt_finding_ratio *const *ratio, int n, gopt_findings *f)
+{
+    double *p = GOPT_NEW(&f->arena, double, n);
+    bool *rejected = GOPT_NEW(&f->arena, bool, n);
+    int *scratch = GOPT_NEW(&f->arena, int, n);
+    if (f->arena.failed)
+        return;
+    for (int i = 0; i < n; i++) {
+        gopt_estimate r = {.value = ratio[i]->value, .lo = ratio[i]->lo, .hi = ratio[i]->hi};
+        p[i] = gopt_ratio_p(&r);
+    }
+    gopt_false_discovery(p, n, FALSE_DISCOVERY_RATE, rejected, scratch);
+    for (int i = 0; i < n; i++)
+        if (!rejected[i] && ratio[i]->verdict != GOPT_FINDING_UNKNOWN)
+            ratio[i]->verdict = GOPT_FINDING_TIE;
+}
+
 static int64_t whole(double v)
 {
     return isfinite(v) ? (int64_t)llround(v) : GOPT_UNKNOWN;

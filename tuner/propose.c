@@ -3,12 +3,13 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "coalition.h"
 #include "effects.h"
 #include "job.h"
 #include "sampler.h"
 
-/* Shares of the search time after which singles and pairs give way to the search. */
-static const double EFFECTS_SHARE = 0.55, PAIRS_SHARE = 0.7;
+/* Shares of the search time after which singles, pairs and coalitions give way to the search. */
+static const double EFFECTS_SHARE = 0.5, PAIRS_SHARE = 0.6, COALITIONS_SHARE = 0.7;
 enum { PAIRED_PASSES = 4, EXHAUSTIVE_MAX = 64 };
 
 static double spent_share(const gopt_job *j)
@@ -61,6 +62,18 @@ static bool propose_effects(const gopt_job *j, const gopt_trial *standard, gopt_
     return false;
 }
 
+/* Once two passes that rewrite were tried in the usual order: the other way round. Where that is not legal it fails,
+ * where it makes no difference its plan is the same. */
+static bool propose_reversed(const gopt_job *j, const gopt_trial *standard, int first, int second, gopt_proposal *out)
+{
+    if (gopt_passes[first]->decides || gopt_passes[second]->decides)
+        return false;
+    *out = (gopt_proposal){.role = GOPT_ROLE_PAIR, .pass_a = second, .pass_b = first};
+    only(&out->config, &standard->config, first, second);
+    gopt_config_move_pass(&out->config, second, first);
+    return untried(j, out);
+}
+
 static bool propose_pairs(const gopt_job *j, const gopt_trial *standard, gopt_proposal *out)
 {
     int all[2 * GOPT_SETTINGS_MAX], top[PAIRED_PASSES], n = candidates(j, standard, true, all);
@@ -70,10 +83,22 @@ static bool propose_pairs(const gopt_job *j, const gopt_trial *standard, gopt_pr
             int first = GOPT_MIN(top[a], top[b]), second = GOPT_MAX(top[a], top[b]);
             *out = (gopt_proposal){.role = GOPT_ROLE_PAIR, .pass_a = first, .pass_b = second};
             only(&out->config, &standard->config, first, second);
-            if (untried(j, out))
+            if (untried(j, out) || propose_reversed(j, standard, first, second, out))
                 return true;
         }
     return false;
+}
+
+static bool propose_coalition(const gopt_job *j, const gopt_trial *standard, gopt_proposal *out)
+{
+    gopt_players players;
+    unsigned mask;
+    *out = (gopt_proposal){.role = GOPT_ROLE_COALITION, .pass_a = -1, .pass_b = -1};
+    if (gopt_players_choose(&players, j->study, NULL) ||
+        !gopt_coalition_next(j->study, &players, standard, (uint64_t)j->options->seed, &mask))
+        return false;
+    gopt_coalition_config(&out->config, &players, standard, mask);
+    return true;
 }
 
 /* ---- precision, where it was asked for ---- */
@@ -168,7 +193,7 @@ static void make_space(const gopt_job *j, const gopt_trial *standard, gopt_space
             add_threads(s, i, j->options);
         else if (!strcmp(row->name, "precision.weights"))
             add_precision(s, i, j->options->precisions);
-        else if (row->pass ? is_active(j, standard, row->pass) : is_used(standard, row->kernel))
+        else if (row->pass ? is_active(j, standard, row->pass) : row->kernel && is_used(standard, row->kernel))
             add_knob(s, i, row->knob);
     }
 }
@@ -196,24 +221,32 @@ static bool propose_search(gopt_job *j, const gopt_trial *standard, gopt_proposa
     return found;
 }
 
+/* What tells of the passes, each for its share of the time; `late` when the search has nothing more. */
+static bool propose_telling(const gopt_job *j, const gopt_trial *standard, bool late, gopt_proposal *out)
+{
+    double share = late ? 0 : spent_share(j);
+    if (share < EFFECTS_SHARE && propose_effects(j, standard, out))
+        gopt_progress_stage(j->progress, "passes alone and left out");
+    else if (share < PAIRS_SHARE && propose_pairs(j, standard, out))
+        gopt_progress_stage(j->progress, "pairs of passes");
+    else if (share < COALITIONS_SHARE && propose_coalition(j, standard, out))
+        gopt_progress_stage(j->progress, "shares of the gain");
+    else
+        return false;
+    return true;
+}
+
 bool gopt_job_propose(gopt_job *j, gopt_proposal *out)
 {
     const gopt_trial *standard = gopt_effects_default(j->study);
-    double share = spent_share(j);
     if (!standard)
         return false;
     if (propose_precision(j, standard, out)) {
         gopt_progress_stage(j->progress, "precisions");
         return true;
     }
-    if (share < EFFECTS_SHARE && propose_effects(j, standard, out)) {
-        gopt_progress_stage(j->progress, "passes alone and left out");
+    if (propose_telling(j, standard, false, out))
         return true;
-    }
-    if (share < PAIRS_SHARE && propose_pairs(j, standard, out)) {
-        gopt_progress_stage(j->progress, "pairs of passes");
-        return true;
-    }
     gopt_progress_stage(j->progress, "search");
-    return propose_search(j, standard, out);
+    return propose_search(j, standard, out) || propose_telling(j, standard, true, out);
 }

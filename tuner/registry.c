@@ -32,10 +32,12 @@ static void print_range(const gopt_knob *k)
         gopt_knob_print(k, k->hi, &t);
         gopt_text_put(&t, k->kind == GOPT_KNOB_POW2 ? " pow2" : "");
     } else {
-        for (int64_t i = 0; i < n; i++) {
+        enum { LISTED = 8 };
+        for (int64_t i = 0; i < (n > LISTED ? 2 : n); i++) {
             gopt_text_put(&t, i ? "|" : "");
             gopt_knob_print(k, gopt_knob_value(k, i), &t);
         }
+        gopt_text_put(&t, n > LISTED ? "|..." : "");
     }
     printf(" %-24s", gopt_text_str(&t));
     gopt_text_fini(&t);

@@ -9,7 +9,8 @@
 #define GOPT_X_TRIAL(n) [GOPT_TRIAL_##n] = #n,
 static const char *const statuses[GOPT_TRIAL_STATUS_COUNT] = {GOPT_TRIAL_STATUSES(GOPT_X_TRIAL)};
 #undef GOPT_X_TRIAL
-static const char *const roles[GOPT_ROLE_COUNT] = {"baseline", "default", "single", "leave_one_out", "pair", "search"};
+static const char *const roles[GOPT_ROLE_COUNT] = {"baseline", "default",   "single", "leave_one_out",
+                                                   "pair",     "coalition", "search"};
 
 const char *gopt_trial_status_name(gopt_trial_status s)
 {

@@ -3,10 +3,14 @@
 
 #include "section.h"
 
+static bool is_evident(const gopt_finding_pair *p)
+{
+    return p->eta.verdict == GOPT_FINDING_BETTER || p->eta.verdict == GOPT_FINDING_WORSE;
+}
+
 static double strength(const gopt_finding_pair *p)
 {
-    bool evident = p->eta.verdict == GOPT_FINDING_BETTER || p->eta.verdict == GOPT_FINDING_WORSE;
-    return p->eta.value > 0 ? fabs(log(p->eta.value)) + (evident ? 1e3 : 0) : -1;
+    return p->eta.value > 0 ? fabs(log(p->eta.value)) + (is_evident(p) ? 1e3 : 0) : -1;
 }
 
 static void write_row(gopt_table *t, const gopt_finding_cluster *c, const gopt_finding_pair *pair)
@@ -44,10 +48,16 @@ static void write(const gopt_page *p)
         write_row(t, p->c, &pairs[next]);
     }
     gopt_table_end(t);
+    for (int i = 0; i < p->c->n_pairs; i++)
+        if (is_evident(&pairs[i]) && pairs[i].why)
+            gopt_document_add(p->d, GOPT_BLOCK_TEXT, gopt_page_tone(pairs[i].eta.verdict), "%s of %s and %s: %s.",
+                              pairs[i].eta.verdict == GOPT_FINDING_BETTER ? "Synergy" : "Conflict", pairs[i].first,
+                              pairs[i].second, pairs[i].why);
     gopt_document_add(
         p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
         "eta = S_ab / (S_a S_b): above 1 the two gain by being together, below 1 they get in each other's "
-        "way, and there is no evidence while the interval holds 1.");
+        "way, and there is no evidence while the interval holds 1. The first runs before the second; a pair "
+        "stands here both ways round when the order makes another plan.");
     gopt_page_figure(p, "synergy");
 }
 
