@@ -1,5 +1,6 @@
 #include "cpu/bytes.h"
 
+#include <math.h>
 #include <string.h>
 
 bool gopt_is_bytes(const gopt_group *g, int k)
@@ -35,29 +36,55 @@ void gopt_widen_row(const gopt_simd *simd, int16_t *dst, const void *src, bool i
     memset(dst + k, 0, (size_t)(gopt_wide_row(k) - k) * sizeof *dst);
 }
 
-bool gopt_finish_fits(const gopt_group *g)
+bool gopt_finish_fits(const gopt_group *g, gopt_dtype sum)
 {
     if (g->n_out != 1 || !g->post)
-        return g->n_out == 1 && g->out[0].dtype == GOPT_DTYPE_I32;
+        return g->n_out == 1 && g->out[0].dtype == sum;
     return gopt_post_fits_any(g, g->post);
 }
 
 void gopt_finish_prepare(gopt_finish *f, const gopt_group *g, const gopt_simd *simd)
 {
     f->size = gopt_dtype_bits(g->out[0].dtype) / 8;
+    f->integers = g->out[0].dtype == GOPT_DTYPE_I32;
     if (g->post)
         gopt_post_prepare(&f->post, g, g->post, simd);
 }
 
-void gopt_finish_run(const gopt_finish *f, const gopt_simd *simd, const gopt_task *t, const int32_t *sums,
+void gopt_finish_run(const gopt_finish *f, const gopt_simd *simd, const gopt_task *t, const int32_t *sums, float scale,
                      int64_t first, int64_t n)
 {
     _Alignas(64) float acc[GOPT_SUMS];
     char *out = (char *)t->out[0] + first * f->size;
-    if (!f->post.active) {
+    if (f->integers) {
         memcpy(out, sums, (size_t)(n * f->size));
         return;
     }
     simd->from_integers(GOPT_DTYPE_I32, sums, acc, n);
-    gopt_post_run(&f->post, t->in, acc, out, first, n);
+    if (scale != 1)
+        simd->affine(acc, acc, n, 0, scale, 0);
+    if (f->post.active)
+        gopt_post_run(&f->post, t->in, acc, out, first, n);
+    else
+        memcpy(out, acc, (size_t)(n * f->size));
+}
+
+void gopt_range_find(const gopt_simd *simd, const gopt_task *t, const float *x, int64_t count, float *range)
+{
+    int64_t lo, hi;
+    gopt_share(count, 64, t->part, t->parts, &lo, &hi);
+    range[2 * t->part] = simd->reduce_row(GOPT_REDUCE_MIN, x + lo, hi - lo, 0);
+    range[2 * t->part + 1] = simd->reduce_row(GOPT_REDUCE_MAX, x + lo, hi - lo, 0);
+}
+
+float gopt_range_scale(const gopt_simd *simd, const gopt_task *t, const float *range, uint8_t *zero)
+{
+    float low = 0, high = 0;
+    for (int i = 0; i < t->parts; i++) {
+        low = fminf(low, range[2 * i]);
+        high = fmaxf(high, range[2 * i + 1]);
+    }
+    float scale = high == low ? 1 : (high - low) / 255;
+    simd->quantize(zero, &(float){-low}, 1, scale, 0);
+    return scale;
 }

@@ -17,19 +17,25 @@ int64_t gopt_wide_row(int64_t k);
 void gopt_widen_row(const gopt_simd *simd, int16_t *dst, const void *src, bool is_signed, int64_t k, int64_t step,
                     int zero);
 
+/* The least and the largest of a part's share of x, and 0, to range[2 * part]; then scale and zero point of all. */
+void gopt_range_find(const gopt_simd *simd, const gopt_task *t, const float *x, int64_t count, float *range);
+float gopt_range_scale(const gopt_simd *simd, const gopt_task *t, const float *range, uint8_t *zero);
+
 enum { GOPT_SUMS = 64 }; /* finished at once */
 
 /* What becomes of the sums: they are the result, or post makes it of them. */
 typedef struct gopt_finish {
     gopt_post post; /* inactive: none */
     int64_t size;   /* bytes of an element of the result */
+    bool integers;  /* the result is the sums themselves */
 } gopt_finish;
 
-/* Whether the group's result can be made of 32-bit sums; then how. f is zeroed. */
-bool gopt_finish_fits(const gopt_group *g);
+/* Whether the group's result can be made of 32-bit sums, or (sum: GOPT_DTYPE_F32) of such times a scale; then how. f is
+ * zeroed. */
+bool gopt_finish_fits(const gopt_group *g, gopt_dtype sum);
 void gopt_finish_prepare(gopt_finish *f, const gopt_group *g, const gopt_simd *simd);
-/* n <= GOPT_SUMS sums, elements [first, first + n) of out. */
-void gopt_finish_run(const gopt_finish *f, const gopt_simd *simd, const gopt_task *t, const int32_t *sums,
+/* n <= GOPT_SUMS sums, which count `scale` times, elements [first, first + n) of out. */
+void gopt_finish_run(const gopt_finish *f, const gopt_simd *simd, const gopt_task *t, const int32_t *sums, float scale,
                      int64_t first, int64_t n);
 
 #endif

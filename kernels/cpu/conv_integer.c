@@ -25,7 +25,7 @@ static bool fits(const gopt_group *g, const int64_t *knob, const gopt_target *t)
 {
     gopt_conv2d c;
     (void)knob, (void)t;
-    return g->op && shape_of(g, &c) && gopt_finish_fits(g);
+    return g->op && shape_of(g, &c) && gopt_finish_fits(g, GOPT_DTYPE_I32);
 }
 
 static double flops(const gopt_group *g)
@@ -161,7 +161,7 @@ static void run_block(const spec *s, const gopt_task *t, int64_t which, int64_t 
         d.out_step = PIXELS;
         s->simd->dots(&d);
         for (int64_t r = 0; r < d.m; r++)
-            gopt_finish_run(&s->finish, s->simd, t, sums + r * PIXELS,
+            gopt_finish_run(&s->finish, s->simd, t, sums + r * PIXELS, 1,
                             (which * c->filters + f + r) * c->oh * c->ow + first, n);
     }
 }

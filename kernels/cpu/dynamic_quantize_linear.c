@@ -1,8 +1,5 @@
 /* dynamic_quantize_linear: DynamicQuantizeLinear: the range of all, then bytes. */
-#include <math.h>
-
-#include "cpu/group.h"
-#include "cpu/simd.h"
+#include "cpu/bytes.h"
 
 typedef struct spec {
     const gopt_simd *simd;
@@ -45,21 +42,15 @@ static void run(const gopt_task *t)
 {
     const spec *s = t->spec;
     const float *x = t->in[0];
-    float *range = t->workspace, low = 0, high = 0; /* of every part: least, largest */
+    float *range = t->workspace;
     int64_t lo, hi;
-    gopt_share(s->count, 64, t->part, t->parts, &lo, &hi);
     if (t->phase == 0) {
-        range[2 * t->part] = s->simd->reduce_row(GOPT_REDUCE_MIN, x + lo, hi - lo, 0);
-        range[2 * t->part + 1] = s->simd->reduce_row(GOPT_REDUCE_MAX, x + lo, hi - lo, 0);
+        gopt_range_find(s->simd, t, x, s->count, range);
         return;
     }
-    for (int i = 0; i < t->parts; i++) {
-        low = fminf(low, range[2 * i]);
-        high = fmaxf(high, range[2 * i + 1]);
-    }
-    float scale = high == low ? 1 : (high - low) / 255;
+    gopt_share(s->count, 64, t->part, t->parts, &lo, &hi);
     uint8_t zero;
-    s->simd->quantize(&zero, &(float){-low}, 1, scale, 0);
+    float scale = gopt_range_scale(s->simd, t, range, &zero);
     s->simd->quantize((uint8_t *)t->out[0] + lo, x + lo, hi - lo, scale, zero);
     if (t->part == 0) {
         *(float *)t->out[1] = scale;

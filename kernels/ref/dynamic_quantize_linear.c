@@ -17,21 +17,26 @@ static gopt_status infer(gopt_infer *x, gopt_err *e)
     return GOPT_OK;
 }
 
-static gopt_status run(gopt_exec *x, gopt_err *e)
+void gopt_quantize_by_range(double *v, int64_t n, float *scale, double *zero)
 {
-    double *v;
     float low = 0, high = 0;
-    GOPT_TRY(gopt_ref_begin(x, e));
-    GOPT_TRY(gopt_ref_load(x, 0, &v, e));
-    int64_t n = gopt_tensor_count(x->in[0]);
     for (int64_t i = 0; i < n; i++) {
         low = fminf(low, (float)v[i]);
         high = fmaxf(high, (float)v[i]);
     }
-    float scale = high == low ? 1 : (high - low) / 255;
-    double zero = gopt_quantize_int(GOPT_DTYPE_U8, -low / scale, 0);
+    *scale = high == low ? 1 : (high - low) / 255;
+    *zero = gopt_quantize_int(GOPT_DTYPE_U8, -low / *scale, 0);
     for (int64_t i = 0; i < n; i++)
-        v[i] = gopt_quantize_int(GOPT_DTYPE_U8, (float)v[i] / scale, zero);
+        v[i] = gopt_quantize_int(GOPT_DTYPE_U8, (float)v[i] / *scale, *zero);
+}
+
+static gopt_status run(gopt_exec *x, gopt_err *e)
+{
+    double *v, zero;
+    float scale;
+    GOPT_TRY(gopt_ref_begin(x, e));
+    GOPT_TRY(gopt_ref_load(x, 0, &v, e));
+    gopt_quantize_by_range(v, gopt_tensor_count(x->in[0]), &scale, &zero);
     gopt_ref_store(x, 0, v);
     gopt_ref_store(x, 1, &(double){scale});
     gopt_ref_store(x, 2, &zero);

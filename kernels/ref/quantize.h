@@ -14,4 +14,7 @@ gopt_status gopt_dequantize_run(gopt_exec *x, gopt_err *e);
 /* v to the nearest even integer, plus the zero point, within the range of the integer type d; NaN becomes 0. */
 double gopt_quantize_int(gopt_dtype d, double v, double zero);
 
+/* v[0..n) to uint8 by its range, in float as DynamicQuantizeLinear has it. */
+void gopt_quantize_by_range(double *v, int64_t n, float *scale, double *zero);
+
 #endif

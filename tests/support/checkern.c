@@ -15,10 +15,19 @@ typedef struct tolerance {
 } tolerance;
 
 static const tolerance tolerances[] = {
-    {"Conv", 3e-6, 3e-6},        {"FusedConv", 3e-6, 3e-6},  {"ConvTranspose", 3e-6, 3e-6},
-    {"MatMul", 3e-6, 3e-6},      {"Gemm", 3e-6, 3e-6},       {"FusedMatMul", 3e-6, 3e-6},
-    {"LSTM", 5e-6, 5e-6},        {"GRU", 5e-6, 5e-6},        {"NarrowMatMul", 3e-6, 3e-6},
-    {"MatMulNBits", 3e-6, 3e-6}, {"ReduceProd", 1e-6, 1e-5}, {"LayerNormalization", 3e-6, 3e-6},
+    {"Conv", 3e-6, 3e-6},
+    {"FusedConv", 3e-6, 3e-6},
+    {"ConvTranspose", 3e-6, 3e-6},
+    {"MatMul", 3e-6, 3e-6},
+    {"Gemm", 3e-6, 3e-6},
+    {"FusedMatMul", 3e-6, 3e-6},
+    {"LSTM", 5e-6, 5e-6},
+    {"GRU", 5e-6, 5e-6},
+    {"NarrowMatMul", 3e-6, 3e-6},
+    {"DynamicMatMul", 3e-6, 3e-6},
+    {"MatMulNBits", 3e-6, 3e-6},
+    {"ReduceProd", 1e-6, 1e-5},
+    {"LayerNormalization", 3e-6, 3e-6},
 };
 
 static tolerance tolerance_of(const gopt_kernel *k, const gopt_op *op)

@@ -324,6 +324,8 @@ const problem_text problems[] = {
      "add(mul(acc, in2), in3)"},
     {"narrow_matmul", "gopt:NarrowMatMul", "transB=1", "f32[2,1,300] f16[17,300]!", NULL, NULL},
     {"narrow_matmul", "gopt:NarrowMatMul", NULL, "f32[40,130] bf16[130,24]", NULL, "max(acc, const(0.0))"},
+    {"matmul_integer", "gopt:DynamicMatMul", NULL, "f32[5,370] i8[370,133]! - i8[]={3}!", "f32[133]", "mul(acc, in4)"},
+    {"matmul_integer", "gopt:DynamicMatMul", NULL, "f32[2,3,40]~1:2 u8[2,40,7]", NULL, NULL},
     {"matmul_nbits", "com.microsoft:MatMulNBits", "K=70 N=53 bits=4 block_size=16",
      "f32[5,70] u8[53,5,8]! f32[265]~0.01:0.1!", "f32[53]", "mul(acc, in3)"},
     {"matmul_nbits", "com.microsoft:MatMulNBits", "K=300 N=17 bits=4 block_size=32",
