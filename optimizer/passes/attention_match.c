@@ -95,7 +95,7 @@ static bool take_factor(gopt_attention_match *a, gopt_node *n, stage at)
         if (!gopt_rewrite_scalar_operand(n, k, &c, &other) || c == 0)
             continue;
         gopt_node *tanh = gopt_rewrite_producer(other, "Tanh");
-        if (tanh && at < SCALED && !a->softcap && !divides) {
+        if (tanh && at < SCALED && a->softcap == 0 && !divides) {
             with.softcap = c;
             gopt_match_add(&with.match, n);
             return onward(a, tanh, 0, CAPPED, &with);

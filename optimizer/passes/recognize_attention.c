@@ -299,8 +299,8 @@ static void make_attributes(const gopt_attention_match *a, const side *s, const 
         if (ints[i].value)
             *attrs = gopt_rewrite_attr_int(a->g, *attrs, ints[i].name, ints[i].value);
     double inner = a->scale * f[0].factor * f[1].factor; /* of the argument of tanh where there is a cap */
-    *attrs = gopt_rewrite_attr_float(a->g, *attrs, "scale", a->softcap ? inner * a->softcap : inner);
-    if (a->softcap)
+    *attrs = gopt_rewrite_attr_float(a->g, *attrs, "scale", a->softcap != 0 ? inner * a->softcap : inner);
+    if (a->softcap != 0)
         *attrs = gopt_rewrite_attr_float(a->g, *attrs, "softcap", a->softcap);
     if (a->keep && a->fill != -INFINITY)
         *attrs = gopt_rewrite_attr_float(a->g, *attrs, "fill", a->fill);
