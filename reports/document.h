@@ -45,6 +45,7 @@ typedef struct gopt_column {
     gopt_column_kind kind;
     bool optional; /* left out when it says n/a in every row */
     bool bar;      /* SHARE: drawn in HTML, too */
+    int group;     /* columns of the same group share their unit; 0: none */
     bool prose;    /* TEXT: may be broken into lines where there is little room */
     int width;     /* characters of title and cells; set by gopt_table_format */
 } gopt_column;

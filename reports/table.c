@@ -40,23 +40,39 @@ static bool has_interval(const gopt_cell *c)
     return isfinite(c->lo) && isfinite(c->hi);
 }
 
+/* What the figures of a column, or of a group of columns, span. */
+typedef struct span {
+    double lo, hi; /* of what is not 0; lo is infinite where there is nothing */
+    bool known;    /* any figure */
+    int intervals; /* whose ends are close together: they get one digit more */
+} span;
+
+static void add_column(span *s, const style *st, const gopt_table *t, int column)
+{
+    for (int k = column; k < t->n_cells; k += t->n_columns) {
+        const gopt_cell *c = &t->cells[k];
+        s->lo = least(least(least(s->lo, c->value * st->factor), c->lo * st->factor), c->hi * st->factor);
+        s->hi = most(most(s->hi, c->value * st->factor), c->hi * st->factor);
+        s->known |= isfinite(c->value);
+        s->intervals |= has_interval(c);
+    }
+}
+
 /* The largest unit in which the smallest figure is at least a tenth; larger where the largest would get too long. */
 static void choose_unit(style *s, const unit *u, const gopt_table *t, int column)
 {
-    double lo = INFINITY, hi = 0;
-    int i = 0, intervals = 0; /* whose ends are close together: they get one digit more */
-    for (int k = column; k < t->n_cells; k += t->n_columns) {
-        const gopt_cell *c = &t->cells[k];
-        lo = least(least(least(lo, c->value * s->factor), c->lo * s->factor), c->hi * s->factor);
-        hi = most(most(hi, c->value * s->factor), c->hi * s->factor);
-        intervals |= has_interval(c);
-    }
-    while (u[i + 1].name && isfinite(lo) && (lo / u[i + 1].size >= 0.1 || hi / u[i].size >= 99999.5))
+    span own = {.lo = INFINITY}, all = {.lo = INFINITY};
+    int i = 0, group = t->columns[column].group;
+    add_column(&own, s, t, column);
+    for (int k = 0; k < t->n_columns; k++)
+        if (k == column || (group && t->columns[k].group == group))
+            add_column(&all, s, t, k);
+    while (u[i + 1].name && isfinite(all.lo) && (all.lo / u[i + 1].size >= 0.1 || all.hi / u[i].size >= 99999.5))
         i++;
-    double smallest = lo / u[i].size;
+    double smallest = own.lo / u[i].size;
     s->factor /= u[i].size;
-    s->name = u[i].name;
-    s->digits = i == 0 ? 0 : (smallest >= 100 ? 0 : smallest >= 10 ? 1 : smallest >= 1 ? 2 : 3) + intervals;
+    s->name = all.known ? u[i].name : NULL;
+    s->digits = i == 0 ? 0 : (smallest >= 100 ? 0 : smallest >= 10 ? 1 : smallest >= 1 ? 2 : 3) + own.intervals;
 }
 
 static style style_of(const gopt_table *t, int column)

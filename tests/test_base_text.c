@@ -113,12 +113,30 @@ static void the_nearest_word_is_found(void **state)
     assert_null(gopt_text_nearest("word", words, 0));
 }
 
+static void words_are_quoted_where_a_shell_needs_it(void **state)
+{
+    static const char *const rows[][2] = {
+        {"a/b-c_1.onnx", "a/b-c_1.onnx"},           {"batch=1,seq=2", "batch=1,seq=2"}, {"", "''"},
+        {"my models/n.onnx", "'my models/n.onnx'"}, {"$(x)`y`", "'$(x)`y`'"},           {"it's", "'it'\"'\"'s'"}};
+    (void)state;
+    for (int i = 0; i < GOPT_COUNT(rows); i++) {
+        gopt_text t = {0};
+        gopt_text_put_word(&t, rows[i][0]);
+        assert_string_equal(gopt_text_str(&t), rows[i][1]);
+        gopt_text_fini(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_is_built_piece_by_piece), cmocka_unit_test(failure_is_sticky_and_keeps_what_was_there),
-        cmocka_unit_test(every_allocation_may_fail),    cmocka_unit_test(durations_have_three_digits),
-        cmocka_unit_test(sizes_have_three_digits),      cmocka_unit_test(the_nearest_word_is_found),
+        cmocka_unit_test(text_is_built_piece_by_piece),
+        cmocka_unit_test(failure_is_sticky_and_keeps_what_was_there),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(durations_have_three_digits),
+        cmocka_unit_test(sizes_have_three_digits),
+        cmocka_unit_test(the_nearest_word_is_found),
+        cmocka_unit_test(words_are_quoted_where_a_shell_needs_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,6 +67,27 @@ static char *column(gopt_text *out, gopt_column_kind kind, const double *v, int 
 #define COLUMN(out, kind, ...)                                                                                         \
     column(out, kind, (const double[]){__VA_ARGS__}, GOPT_COUNT(((const double[]){__VA_ARGS__})))
 
+static void a_group_of_columns_has_one_unit(void **state)
+{
+    (void)state;
+    gopt_document d = {0};
+    gopt_text out = {0};
+    const gopt_column columns[] = {{.title = "p50", .kind = GOPT_COLUMN_TIME, .group = 1},
+                                   {.title = "p99", .kind = GOPT_COLUMN_TIME, .group = 1},
+                                   {.title = "p100", .kind = GOPT_COLUMN_TIME, .group = 1},
+                                   {.title = "total", .kind = GOPT_COLUMN_TIME}};
+    gopt_table *t = gopt_table_begin(&d, columns, GOPT_COUNT(columns));
+    const double row[] = {50e3, 4.5e6, NAN, 2e9};
+    for (int i = 0; i < GOPT_COUNT(row); i++)
+        gopt_table_figure(t, row[i], GOPT_TONE_PLAIN);
+    gopt_table_end(t);
+    gopt_document_text(&d, &out);
+    gopt_arena_fini(&d.arena);
+    assert_string_equal(out.s, "p50, us  p99, us  p100, us  total, s\n-------  -------  --------  --------\n"
+                               "   50.0     4500       n/a      2.00\n");
+    gopt_text_fini(&out);
+}
+
 static void a_column_has_one_unit(void **state)
 {
     (void)state;
@@ -81,7 +102,7 @@ static void a_column_has_one_unit(void **state)
     assert_string_equal(COLUMN(&t, GOPT_COLUMN_COUNT, 1e6, INFINITY), "      v\n-------\n1000000\n    inf\n");
     assert_string_equal(COLUMN(&t, GOPT_COLUMN_NUMBER, 0.0001157, 12345678),
                         "        v\n---------\n0.0001157\n1.235e+07\n");
-    assert_string_equal(COLUMN(&t, GOPT_COLUMN_TIME, NAN), "v, ns\n-----\n  n/a\n");
+    assert_string_equal(COLUMN(&t, GOPT_COLUMN_TIME, NAN), "  v\n---\nn/a\n");
     assert_string_equal(COLUMN(&t, GOPT_COLUMN_TIME, 0), "v, ns\n-----\n    0\n");
     gopt_text_fini(&t);
 }
@@ -183,6 +204,7 @@ int main(void)
         cmocka_unit_test(texts_are_made_safe),
         cmocka_unit_test(texts_are_escaped_for_their_place),
         cmocka_unit_test(a_column_has_one_unit),
+        cmocka_unit_test(a_group_of_columns_has_one_unit),
         cmocka_unit_test(intervals_line_up_and_empty_columns_go),
         cmocka_unit_test(a_table_without_rows_is_not_shown),
         cmocka_unit_test(text_is_wrapped_but_never_cut),

@@ -118,6 +118,42 @@ static void a_gain_above_the_ceiling_is_reported(void **state)
     gopt_findings_free(f);
 }
 
+static void what_is_one_plan_is_told_once(void **state)
+{
+    (void)state;
+    gopt_findings *f = test_findings();
+    gopt_finding_cluster *c = &f->clusters[0];
+    gopt_finding_left_out left = c->left_out[0];
+    left.slowdown = (gopt_finding_ratio){1, 1, 1, GOPT_FINDING_TIE};
+    c->left_out = &left;
+    c->n_left_out = 1;
+    for (int i = 0, n = 0; i < c->n_trials; i++)
+        if (!strcmp(c->trials[i].status, "pruned"))
+            c->trials[i].why = n++ ? "same plan as trial 2" : "same plan as trial 1";
+    pages p = rendered(f);
+    assert_says(&p.text, "  same plan ");
+    assert_says(&p.text, "  without effect ");
+    assert_says(&p.text, "  same plan as an earlier trial ");
+    assert_never_says(&p.text, "same plan as trial");
+    assert_never_says(&p.text, "1.000 [1.000, 1.000]");
+    pages_fini(&p);
+    gopt_findings_free(f);
+}
+
+static void traffic_that_was_not_given_has_no_part(void **state)
+{
+    (void)state;
+    gopt_findings *f = test_findings();
+    pages p = rendered(f);
+    assert_says(&p.text, "Traffic and clusters");
+    pages_fini(&p);
+    f->traffic.source = NULL;
+    p = rendered(f);
+    assert_never_says(&p.text, "Traffic and clusters");
+    pages_fini(&p);
+    gopt_findings_free(f);
+}
+
 /* Cuts from each `from` to the `to` after it. */
 static void cut(char *s, const char *from, const char *to)
 {
@@ -341,6 +377,8 @@ int main(void)
         cmocka_unit_test(the_answer_comes_first),
         cmocka_unit_test(a_kept_default_and_a_noisy_machine_are_said),
         cmocka_unit_test(a_gain_above_the_ceiling_is_reported),
+        cmocka_unit_test(what_is_one_plan_is_told_once),
+        cmocka_unit_test(traffic_that_was_not_given_has_no_part),
         cmocka_unit_test(text_and_html_say_the_same),
         cmocka_unit_test(unknown_figures_are_not_available),
         cmocka_unit_test(hostile_names_stay_text),

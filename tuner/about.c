@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "assess.h"
+#include "command_line.h"
 
 static void number(cJSON *o, const char *name, double v)
 {
@@ -108,6 +109,14 @@ static void add_accounting(cJSON *root, const gopt_job *j)
     number(root, "rounds_flagged", j->rounds_flagged);
 }
 
+static void add_command(cJSON *root, const gopt_job *j)
+{
+    gopt_text line = {0};
+    gopt_tune_command(&line, j->options, gopt_text_str(&j->shapes));
+    text(root, "command", gopt_text_str(&line));
+    gopt_text_fini(&line);
+}
+
 static void add_notes(cJSON *root, const gopt_job *j)
 {
     cJSON *notes = cJSON_AddArrayToObject(root, "notes");
@@ -144,6 +153,7 @@ gopt_status gopt_about_store(gopt_job *j, gopt_err *e)
         add_settings(root, j->options);
         add_accounting(root, j);
         add_notes(root, j);
+        add_command(root, j);
     }
     char *json = root ? cJSON_PrintUnformatted(root) : NULL;
     gopt_status s = json ? gopt_study_set(j->study, "about", json, e) : gopt_oom(e);

@@ -47,18 +47,6 @@ static void put_knobs(gopt_text *t, const gopt_config *c)
     gopt_text_add(t, " --threads %lld", (long long)gopt_config_threads(c));
 }
 
-/* 'it'"'"'s' as a shell reads it. */
-static void put_quoted(gopt_text *t, const char *s)
-{
-    gopt_text_put(t, " '");
-    for (; *s; s++)
-        if (*s == '\'')
-            gopt_text_put(t, "'\"'\"'");
-        else
-            gopt_text_putn(t, s, 1);
-    gopt_text_put(t, "'");
-}
-
 /* The worker says which inputs it was: "inputs nan, output 0: ...". */
 static const char *inputs_of(const gopt_trial *t)
 {
@@ -76,10 +64,12 @@ static void put_command(gopt_text *t, const gopt_job *j, const gopt_trial *faile
     gopt_text_put(t, "gopt verify");
     put_pipeline(t, &failed->config);
     put_knobs(t, &failed->config);
-    if (j->shapes.n)
-        gopt_text_add(t, " --shape %s", gopt_text_str((gopt_text *)(uintptr_t)&j->shapes));
-    gopt_text_add(t, " --inputs %s --seed %lld", inputs_of(failed), (long long)j->options->seed);
-    put_quoted(t, j->options->model ? j->options->model : "");
+    if (j->shapes.n) {
+        gopt_text_put(t, " --shape ");
+        gopt_text_put_word(t, gopt_text_str(&j->shapes));
+    }
+    gopt_text_add(t, " --inputs %s --seed %lld ", inputs_of(failed), (long long)j->options->seed);
+    gopt_text_put_word(t, j->options->model ? j->options->model : "");
 }
 
 static gopt_status ban(gopt_job *j, int pass, int trial, gopt_err *e)

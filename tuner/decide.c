@@ -151,25 +151,19 @@ static void set_verdict(gopt_findings *f, const gopt_assessment *a)
     f->verdict.result = a->chosen >= 0 && a->chosen == a->standard ? "kept_default" : "ok";
 }
 
-static void set_commands(gopt_findings *f, const cJSON *root, const char *shapes)
+static void set_commands(gopt_findings *f, const cJSON *root)
 {
-    gopt_finding_command *list = GOPT_NEW(&f->arena, gopt_finding_command, 4);
-    gopt_text shape = {0};
-    char *rest = gopt_arena_str(&f->arena, shapes ? shapes : ""), *save = NULL;
-    if (!list || !rest)
-        return;
-    for (char *one = strtok_r(rest, ",", &save); one; one = strtok_r(NULL, ",", &save))
-        gopt_text_add(&shape, " --shape %s", one);
-    list[0] =
-        (gopt_finding_command){"tune again", gopt_arena_printf(&f->arena, "gopt-tune --budget %gs --seed %lld%s %s",
-                                                               f->budget_s, (long long)f->seed, gopt_text_str(&shape),
-                                                               text(f, part(root, "model"), "path"))};
-    list[1] = (gopt_finding_command){"time the chosen configuration", "gopt bench manifest.yaml"};
-    list[2] = (gopt_finding_command){"check its results", "gopt verify manifest.yaml"};
-    list[3] = (gopt_finding_command){"decide again without measuring", "gopt report . --alpha A --requests N"};
+    const gopt_finding_command known[] = {
+        {"tune again; with --fresh from the beginning", text(f, root, "command")},
+        {"time the chosen configuration", "gopt bench manifest.yaml"},
+        {"check its results", "gopt verify manifest.yaml"},
+        {"decide again without measuring", "gopt report . --alpha A --requests N"},
+    };
+    gopt_finding_command *list = GOPT_NEW(&f->arena, gopt_finding_command, GOPT_COUNT(known));
+    for (int i = 0; list && i < GOPT_COUNT(known); i++)
+        if (known[i].line && *known[i].line) /* a study of an earlier gopt does not tell how it was begun */
+            list[f->n_commands++] = known[i];
     f->commands = list;
-    f->n_commands = 4;
-    gopt_text_fini(&shape);
 }
 
 static gopt_status fill(gopt_findings *f, gopt_study *s, const gopt_goal *goal, const cJSON *root,
@@ -201,7 +195,7 @@ static gopt_status fill(gopt_findings *f, gopt_study *s, const gopt_goal *goal, 
     GOPT_TRY(gopt_decide_trials(f, c, a, e));
     GOPT_TRY(gopt_decide_effects(f, c, a, e));
     set_verdict(f, a);
-    set_commands(f, root, shapes);
+    set_commands(f, root);
     return f->arena.failed ? gopt_oom(e) : GOPT_OK;
 }
 

@@ -174,12 +174,14 @@ static int sum_hotspots(gopt_finding_hotspot *spot, const gopt_trial *t, double 
 
 static gopt_status set_profiles(gopt_findings *f, gopt_finding_cluster *c, const gopt_assessment *a, gopt_err *e)
 {
-    const int shown[] = {a->baseline, a->standard};
+    const int shown[] = {a->baseline, a->standard, a->chosen};
     gopt_finding_profile *list = GOPT_NEW(&f->arena, gopt_finding_profile, GOPT_COUNT(shown));
     if (!list)
         return gopt_oom(e);
     for (int i = 0; i < GOPT_COUNT(shown); i++) {
-        const gopt_trial *t = shown[i] >= 0 && (i == 0 || shown[i] != shown[0]) ? &a->study->trials[shown[i]] : NULL;
+        const gopt_trial *t = shown[i] >= 0 && (i < 1 || shown[i] != shown[0]) && (i < 2 || shown[i] != shown[1])
+                                  ? &a->study->trials[shown[i]]
+                                  : NULL;
         if (!t || !t->n_steps)
             continue;
         gopt_finding_hotspot *spot = GOPT_NEW(&f->arena, gopt_finding_hotspot, t->n_steps);

@@ -47,6 +47,22 @@ void gopt_text_put(gopt_text *t, const char *s)
     gopt_text_putn(t, s, strlen(s));
 }
 
+void gopt_text_put_word(gopt_text *t, const char *s)
+{
+    static const char harmless[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,=:+@%";
+    if (*s && !s[strspn(s, harmless)]) {
+        gopt_text_put(t, s);
+        return;
+    }
+    gopt_text_put(t, "'");
+    for (; *s; s++)
+        if (*s == '\'')
+            gopt_text_put(t, "'\"'\"'");
+        else
+            gopt_text_putn(t, s, 1);
+    gopt_text_put(t, "'");
+}
+
 void gopt_text_addv(gopt_text *t, const char *fmt, va_list args)
 {
     va_list again;

@@ -14,7 +14,8 @@ typedef struct gopt_text {
 
 void gopt_text_add(gopt_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void gopt_text_addv(gopt_text *t, const char *fmt, va_list args);
-void gopt_text_put(gopt_text *t, const char *s); /* s as it is */
+void gopt_text_put(gopt_text *t, const char *s);      /* s as it is */
+void gopt_text_put_word(gopt_text *t, const char *s); /* s as one word of a shell: quoted where it must be */
 void gopt_text_putn(gopt_text *t, const char *s, size_t n);
 void gopt_text_fini(gopt_text *t);
 const char *gopt_text_str(const gopt_text *t); /* "" when empty */

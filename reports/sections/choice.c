@@ -18,11 +18,14 @@ static void write_row(gopt_table *t, const gopt_finding_cluster *c, const gopt_f
 
 static void write_latency(const gopt_page *p, const gopt_finding_trial *const *trial, int n)
 {
-    static const gopt_column columns[] = {
-        {.title = "trial", .kind = GOPT_COLUMN_TEXT},    {.title = "median latency", .kind = GOPT_COLUMN_TIME},
-        {.title = "mean", .kind = GOPT_COLUMN_TIME},     {.title = "p90", .kind = GOPT_COLUMN_TIME},
-        {.title = "p95", .kind = GOPT_COLUMN_TIME},      {.title = "p99", .kind = GOPT_COLUMN_TIME},
-        {.title = "samples", .kind = GOPT_COLUMN_COUNT}, {.title = "runs per s", .kind = GOPT_COLUMN_NUMBER}};
+    static const gopt_column columns[] = {{.title = "trial", .kind = GOPT_COLUMN_TEXT},
+                                          {.title = "median latency", .kind = GOPT_COLUMN_TIME, .group = 1},
+                                          {.title = "mean", .kind = GOPT_COLUMN_TIME, .group = 1},
+                                          {.title = "p90", .kind = GOPT_COLUMN_TIME, .group = 1},
+                                          {.title = "p95", .kind = GOPT_COLUMN_TIME, .group = 1},
+                                          {.title = "p99", .kind = GOPT_COLUMN_TIME, .group = 1},
+                                          {.title = "samples", .kind = GOPT_COLUMN_COUNT},
+                                          {.title = "runs per s", .kind = GOPT_COLUMN_NUMBER}};
     gopt_table *t = gopt_table_begin(p->d, columns, GOPT_COUNT(columns));
     for (int i = 0; i < n; i++)
         write_row(t, p->c, trial[i]);

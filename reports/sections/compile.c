@@ -57,7 +57,8 @@ static void write(const gopt_page *p)
     gopt_column columns[1 + GOPT_FINDING_ROLES] = {{.title = "stage", .kind = GOPT_COLUMN_TEXT}};
     int n = gopt_finding_roles(p->c, role);
     for (int i = 0; i < n; i++)
-        columns[1 + i] = (gopt_column){.title = gopt_finding_role_name(p->c, role[i]->id), .kind = GOPT_COLUMN_TIME};
+        columns[1 + i] =
+            (gopt_column){.title = gopt_finding_role_name(p->c, role[i]->id), .kind = GOPT_COLUMN_TIME, .group = 1};
     gopt_table *t = gopt_table_begin(p->d, columns, 1 + n);
     write_stages(t, role, n);
     gopt_table_text(t, GOPT_TONE_PLAIN, "total");

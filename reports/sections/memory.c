@@ -4,13 +4,13 @@
 static void write(const gopt_page *p)
 {
     static const gopt_column columns[] = {{.title = "trial", .kind = GOPT_COLUMN_TEXT},
-                                          {.title = "peak", .kind = GOPT_COLUMN_BYTES},
+                                          {.title = "peak", .kind = GOPT_COLUMN_BYTES, .group = 1},
                                           {.title = "saving", .kind = GOPT_COLUMN_SHARE},
-                                          {.title = "steady", .kind = GOPT_COLUMN_BYTES},
-                                          {.title = "weights", .kind = GOPT_COLUMN_BYTES},
-                                          {.title = "arena", .kind = GOPT_COLUMN_BYTES},
-                                          {.title = "workspace", .kind = GOPT_COLUMN_BYTES},
-                                          {.title = "runtime", .kind = GOPT_COLUMN_BYTES},
+                                          {.title = "steady", .kind = GOPT_COLUMN_BYTES, .group = 1},
+                                          {.title = "weights", .kind = GOPT_COLUMN_BYTES, .group = 1},
+                                          {.title = "arena", .kind = GOPT_COLUMN_BYTES, .group = 1},
+                                          {.title = "workspace", .kind = GOPT_COLUMN_BYTES, .group = 1},
+                                          {.title = "runtime", .kind = GOPT_COLUMN_BYTES, .group = 1},
                                           {.title = "arena reuse", .kind = GOPT_COLUMN_RATIO, .optional = true},
                                           {.title = "fragmentation", .kind = GOPT_COLUMN_SHARE, .optional = true}};
     const gopt_finding_trial *role[GOPT_FINDING_ROLES];

@@ -20,10 +20,21 @@ static bool is_single(const gopt_finding_cluster *c, const char *pass)
     return false;
 }
 
+/* What compiles to the same plan was not timed again: the ratio is 1 by definition. */
+static bool is_same_plan(const gopt_finding_ratio *r)
+{
+    return fabs(r->value - 1) <= 0 && r->hi - r->lo <= 0;
+}
+
 /* The verdict is on leaving the pass out; a reader asks about the pass. */
 static void write_left_out(gopt_table *t, const gopt_finding_left_out *l)
 {
     gopt_finding_verdict v = l ? l->slowdown.verdict : GOPT_FINDING_UNKNOWN;
+    if (l && is_same_plan(&l->slowdown)) {
+        gopt_table_text(t, GOPT_TONE_MUTED, "same plan");
+        gopt_table_text(t, GOPT_TONE_MUTED, "without effect");
+        return;
+    }
     gopt_page_ratio(t, l ? &l->slowdown : &gopt_finding_ratio_unknown);
     if (v == GOPT_FINDING_WORSE)
         gopt_table_text(t, GOPT_TONE_GOOD, "needed");
@@ -37,7 +48,10 @@ static void write_single(const gopt_page *p, gopt_table *t, const gopt_finding_s
 {
     const gopt_finding_trial *baseline = gopt_finding_trial_find(p->c, p->c->baseline_trial);
     gopt_table_text(t, GOPT_TONE_PLAIN, "%s", s->pass);
-    gopt_page_ratio(t, &s->speedup);
+    if (is_same_plan(&s->speedup))
+        gopt_table_text(t, GOPT_TONE_MUTED, "same plan");
+    else
+        gopt_page_ratio(t, &s->speedup);
     gopt_page_verdict(t, s->speedup.verdict, gopt_finding_verdict_name(s->speedup.verdict));
     write_left_out(t, without(p->c, s->pass));
     gopt_table_figure(t, s->memory_saving, GOPT_TONE_PLAIN);

@@ -10,9 +10,16 @@ static bool same(const char *a, const char *b)
     return a && b ? !strcmp(a, b) : a == b;
 }
 
+/* Which trial has the same plan makes no other reason. */
+static bool is_copy(const gopt_finding_trial *t)
+{
+    static const char why[] = "same plan as trial ";
+    return t->why && !strncmp(t->why, why, strlen(why));
+}
+
 static bool alike(const gopt_finding_trial *a, const gopt_finding_trial *b)
 {
-    return same(a->status, b->status) && same(a->why, b->why);
+    return same(a->status, b->status) && (same(a->why, b->why) || (is_copy(a) && is_copy(b)));
 }
 
 /* The first of its kind stands for all of them. */
@@ -35,7 +42,10 @@ static void write_row(const gopt_page *p, gopt_table *t, int first)
     gopt_text_put(&ids, n > EXAMPLES ? ", ..." : "");
     gopt_table_text(t, GOPT_TONE_PLAIN, "%s", kind->status ? kind->status : "n/a");
     gopt_table_figure(t, n, GOPT_TONE_PLAIN);
-    gopt_table_text(t, GOPT_TONE_PLAIN, "%s", kind->why ? kind->why : "n/a");
+    gopt_table_text(t, GOPT_TONE_PLAIN, "%s",
+                    is_copy(kind) ? "same plan as an earlier trial"
+                    : kind->why   ? kind->why
+                                  : "n/a");
     gopt_table_text(t, GOPT_TONE_MUTED, "%s", gopt_page_keep(p, &ids));
 }
 

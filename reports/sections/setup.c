@@ -40,7 +40,7 @@ static void write_model(const gopt_page *p, gopt_table *t)
     put_fact(t, "model", m->path);
     put_fact(t, "sha256", m->sha256);
     put_fact(t, "size", gopt_page_keep(p, &size));
-    put_fact(t, "nodes by kernel", gopt_page_keep(p, &coverage));
+    put_fact(t, "kernels of the default", gopt_page_keep(p, &coverage));
     put_fact(t, "operators", gopt_page_keep(p, &operators));
 }
 

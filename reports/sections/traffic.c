@@ -39,6 +39,11 @@ static void write_share(const gopt_page *p, const char *what, double share)
         gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN, "%s: %.1f %%.", what, 100 * share);
 }
 
+static bool fits(const gopt_page *p)
+{
+    return p->f->traffic.source || p->f->n_clusters > 1;
+}
+
 static void write(const gopt_page *p)
 {
     static const gopt_column columns[] = {{.title = "cluster", .kind = GOPT_COLUMN_TEXT},
@@ -64,4 +69,5 @@ static void write(const gopt_page *p)
     write_share(p, "Requests served by the fallback", f->fallback_share);
 }
 
-const gopt_section gopt_section_traffic = {.title = "Traffic and clusters", .place = GOPT_SECTION_LAST, .write = write};
+const gopt_section gopt_section_traffic = {
+    .title = "Traffic and clusters", .place = GOPT_SECTION_LAST, .fits = fits, .write = write};

@@ -62,8 +62,6 @@ static void write(const gopt_page *p)
 {
     write_verdict(p);
     write_noise(p);
-    for (int i = 0; i < p->f->n_health; i++)
-        gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN, "Machine: %s", p->f->health[i]);
     if (p->f->regime)
         gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN, "Measured: %s.", p->f->regime);
     write_course(p);

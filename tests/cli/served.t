@@ -3,6 +3,8 @@
 $ gopt sample-model s.onnx
 s.onnx: ... nodes
 $ gopt-tune --budget 4s --progress none --objective compile --out s.gopt s.onnx > /dev/null
+$ grep gopt-tune s.gopt/report.txt
+    gopt-tune --budget 4s --seed 1 --objective compile --out /...s.gopt /...s.onnx
 $ { printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 64, 128), }"; head -c 32768 /dev/zero; } > x.npy
 $ { printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 64, 128), }"; head -c 65536 /dev/zero; } > two.npy
 $ gopt bench s.gopt --seconds 0.05 | head -1

@@ -1,0 +1,99 @@
+/* tuner/command_line: the call that repeats a job says all that was given, and a shell reads it back as one. */
+#include "support/test.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "command_line.h"
+#include "config.h"
+
+static gopt_tune_options usual(void)
+{
+    return (gopt_tune_options){.model = "/absent/net.onnx",
+                               .out = "/absent/out",
+                               .sampler = "auto",
+                               .budget_s = 600,
+                               .seed = 1,
+                               .goal = gopt_goal_default,
+                               .tolerance = GOPT_TOLERANCE_DEFAULT};
+}
+
+static void says(const gopt_tune_options *o, const char *shapes, const char *line)
+{
+    gopt_text t = {0};
+    gopt_tune_command(&t, o, shapes);
+    assert_string_equal(gopt_text_str(&t), line);
+    gopt_text_fini(&t);
+}
+
+static void defaults_are_left_out(void **state)
+{
+    gopt_tune_options o = usual();
+    (void)state;
+    says(&o, "", "gopt-tune --budget 600s --seed 1 --out /absent/out /absent/net.onnx");
+}
+
+static void all_that_was_given_is_said(void **state)
+{
+    gopt_tune_options o = usual();
+    int64_t int8;
+    (void)state;
+    assert_ok(gopt_knob_parse(gopt_setting_at(gopt_setting_find("precision.weights"))->knob, "int8", &int8, NULL),
+              NULL);
+    o.goal = (gopt_goal){.objective = GOPT_OBJECTIVE_p99,
+                         .alpha = 0.25,
+                         .requests = 1e6,
+                         .max_memory = 5e8,
+                         .max_compile_ns = 2e9,
+                         .max_latency_ns = 150000};
+    o.threads[o.n_threads++] = 1;
+    o.threads[o.n_threads++] = 4;
+    o.precisions = 1u << int8;
+    o.preset = "debug";
+    o.sampler = "random";
+    o.tolerance.rel = 0.01;
+    o.tolerance.abs = 1e-5;
+    o.seed = 7;
+    o.budget_s = 1.5;
+    says(&o, "batch=1,seq len=8",
+         "gopt-tune --budget 1.5s --seed 7 --shape batch=1 --shape 'seq len=8' --threads 1,4 --precision int8 "
+         "--objective p99 --alpha 0.25 --requests 1000000 --max-memory 500000000 --max-compile 2000000000ns "
+         "--max-latency 150000ns --preset debug --search random --tolerance 0.01,1e-05 --out /absent/out "
+         "/absent/net.onnx");
+}
+
+static void files_are_found_from_anywhere(void **state)
+{
+    char dir[PATH_MAX], here[PATH_MAX], line[6 * PATH_MAX], *real = realpath(*state, NULL);
+    gopt_tune_options o = usual();
+    gopt_err e = {0};
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(mkdir(test_path(dir, *state, "my models"), 0777), 0);
+    assert_int_equal(chdir(dir), 0);
+    assert_ok(gopt_file_write_text("net.onnx", "", &e), &e);
+    assert_ok(gopt_file_write_text("my.yaml", "", &e), &e);
+    o.model = "net.onnx";
+    o.out = ".";
+    o.preset = "my.yaml";
+    o.against = "../absent.yaml";
+    snprintf(line, sizeof line,
+             "gopt-tune --budget 600s --seed 1 --preset '%s/my models/my.yaml' --baseline ../absent.yaml --out "
+             "'%s/my models' '%s/my models/net.onnx'",
+             real, real, real);
+    says(&o, "", line);
+    assert_int_equal(chdir(here), 0);
+    free(real);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_are_left_out),
+        cmocka_unit_test(all_that_was_given_is_said),
+        cmocka_unit_test_setup_teardown(files_are_found_from_anywhere, test_dir_setup, test_dir_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
