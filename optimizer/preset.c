@@ -1,4 +1,5 @@
-/* preset.c: named starting configurations, and the same as YAML files (a flat mapping of knob: value). */
+/* preset.c: starting configurations as YAML: a flat mapping of knob: value, from the default on or, where its first key
+ * is `from`, from the baseline. Named ones lie under presets/. */
 #include "config.h"
 
 #include <stdio.h>
@@ -7,21 +8,20 @@
 
 #include "base/file.h"
 
-/* A preset starts from the baseline or the default and changes a few settings. */
-typedef struct preset {
-    const char *name, *doc;
-    bool from_default;
-    const char *const *assign;
-} preset;
+/* The files under presets/, which the build turns into text. */
+extern const unsigned char gopt_text_preset_debug[], gopt_text_preset_reduce_overhead[],
+    gopt_text_preset_max_autotune[];
 
-static const char *const none[] = {NULL};
-static const char *const low_overhead[] = {"pass.codegen=off", NULL};
-static const preset presets[] = {
-    {"debug", "no pass, one kernel per node: the baseline", false, none},
-    {"reduce-overhead", "all passes, precompiled kernels only: compiles in milliseconds", true, low_overhead},
-    {"max-autotune", "all passes and generated kernels", true, none},
-    {"baseline", "the same as debug", false, none},
-    {"default", "the same as max-autotune", true, none},
+static const struct {
+    const char *name, *doc;
+    const unsigned char *yaml;
+} presets[] = {
+    {"debug", "no pass, one kernel per node: the baseline", gopt_text_preset_debug},
+    {"reduce-overhead", "all passes, precompiled kernels only: compiles in milliseconds",
+     gopt_text_preset_reduce_overhead},
+    {"max-autotune", "all passes and generated kernels", gopt_text_preset_max_autotune},
+    {"baseline", "the same as debug", gopt_text_preset_debug},
+    {"default", "the same as max-autotune", gopt_text_preset_max_autotune},
 };
 
 int gopt_preset_count(void)
@@ -51,6 +51,19 @@ static bool given_before(const yaml_document_t *d, const yaml_node_pair_t *first
     return false;
 }
 
+static gopt_status start_from(gopt_config *c, const char *what, bool is_first, size_t line, gopt_err *e)
+{
+    if (!is_first)
+        return gopt_fail(e, GOPT_EUSAGE, "line %zu: from: must come first", line);
+    if (strcmp(what, "baseline") != 0 && strcmp(what, "default") != 0)
+        return gopt_fail(e, GOPT_EUSAGE, "line %zu: from: baseline or default expected, not '%.40s'", line, what);
+    if (*what == 'b')
+        gopt_config_baseline(c);
+    else
+        gopt_config_default(c);
+    return GOPT_OK;
+}
+
 static gopt_status apply_pair(gopt_config *c, const yaml_document_t *d, const yaml_node_pair_t *first,
                               const yaml_node_pair_t *pair, gopt_err *e)
 {
@@ -58,6 +71,8 @@ static gopt_status apply_pair(gopt_config *c, const yaml_document_t *d, const ya
     size_t line = key ? key->start_mark.line + 1 : 0;
     if (!key || !value || key->type != YAML_SCALAR_NODE || value->type != YAML_SCALAR_NODE)
         return gopt_fail(e, GOPT_EUSAGE, "line %zu: 'knob: value' expected", line);
+    if (!strcmp((const char *)key->data.scalar.value, "from"))
+        return start_from(c, (const char *)value->data.scalar.value, pair == first, line, e);
     gopt_text t = {0};
     gopt_text_add(&t, "%s=%s", (const char *)key->data.scalar.value, (const char *)value->data.scalar.value);
     gopt_status s = t.failed ? gopt_oom(e) : gopt_config_set(c, gopt_text_str(&t), e);
@@ -105,18 +120,24 @@ static gopt_status apply_stream(gopt_config *c, yaml_parser_t *parser, gopt_err 
     return s;
 }
 
+static gopt_status apply_text(gopt_config *c, const unsigned char *yaml, size_t bytes, gopt_err *e)
+{
+    yaml_parser_t parser;
+    gopt_config_default(c);
+    if (!yaml_parser_initialize(&parser))
+        return gopt_oom(e);
+    yaml_parser_set_input_string(&parser, yaml, bytes);
+    gopt_status s = apply_stream(c, &parser, e);
+    yaml_parser_delete(&parser);
+    gopt_config_normalize(c);
+    return s;
+}
+
 static gopt_status preset_file(gopt_config *c, const char *path, gopt_err *e)
 {
     gopt_mapping m;
-    yaml_parser_t parser;
     GOPT_TRY(gopt_file_map(&m, path, e));
-    gopt_config_default(c);
-    gopt_status s = yaml_parser_initialize(&parser) ? GOPT_OK : gopt_oom(e);
-    if (!s) {
-        yaml_parser_set_input_string(&parser, m.data, m.bytes);
-        s = apply_stream(c, &parser, e);
-        yaml_parser_delete(&parser);
-    }
+    gopt_status s = apply_text(c, m.data, m.bytes, e);
     gopt_file_unmap(&m);
     return s ? gopt_within(e, s, "%s", path) : GOPT_OK;
 }
@@ -134,21 +155,8 @@ static gopt_status unknown_preset(const char *name, gopt_err *e)
 
 gopt_status gopt_config_preset(gopt_config *c, const char *name_or_path, gopt_err *e)
 {
-    for (int i = 0; i < GOPT_COUNT(presets); i++) {
-        if (strcmp(presets[i].name, name_or_path))
-            continue;
-        if (presets[i].from_default)
-            gopt_config_default(c);
-        else
-            gopt_config_baseline(c);
-        for (const char *const *a = presets[i].assign; *a; a++)
-            GOPT_TRY(gopt_config_set(c, *a, e));
-        gopt_config_normalize(c);
-        return GOPT_OK;
-    }
-    if (!gopt_file_exists(name_or_path))
-        return unknown_preset(name_or_path, e);
-    GOPT_TRY(preset_file(c, name_or_path, e));
-    gopt_config_normalize(c);
-    return GOPT_OK;
+    for (int i = 0; i < GOPT_COUNT(presets); i++)
+        if (!strcmp(presets[i].name, name_or_path))
+            return apply_text(c, presets[i].yaml, strlen((const char *)presets[i].yaml), e);
+    return gopt_file_exists(name_or_path) ? preset_file(c, name_or_path, e) : unknown_preset(name_or_path, e);
 }

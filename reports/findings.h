@@ -118,6 +118,13 @@ typedef struct gopt_finding_attribution {
     double total;               /* its speedup */
 } gopt_finding_attribution;
 
+typedef struct gopt_finding_preset { /* a named starting point, as it was measured */
+    const char *name;
+    int trial;
+    double compile_ns, run_ns; /* wall time of n requests: compile_ns + n run_ns; what the cache saves is left out */
+    double best_from, best_to; /* requests for which it is the best of the presets; NAN: none, and best_to: no end */
+} gopt_finding_preset;
+
 typedef struct gopt_finding_ban { /* a pass that was found at fault and left out from then on */
     const char *pass;
     int trial;           /* the shortest pipeline that failed, the pass at its end */
@@ -190,6 +197,8 @@ typedef struct gopt_finding_cluster {
     const gopt_finding_pair *pairs;
     int n_left_out, n_pairs;
     gopt_finding_attribution attribution;
+    const gopt_finding_preset *presets;
+    int n_presets;
     const gopt_finding_ban *bans;
     int n_bans;
     const gopt_finding_step *steps;

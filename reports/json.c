@@ -211,13 +211,6 @@ static void left_out(builder *b, cJSON *effects, const gopt_finding_cluster *c)
     }
 }
 
-static void rewrites(builder *b, cJSON *pair, const char *key, int64_t alone, int64_t together)
-{
-    cJSON *o = object(b, pair, key);
-    known(b, o, "alone", alone);
-    known(b, o, "together", together);
-}
-
 static void pairs(builder *b, cJSON *effects, const gopt_finding_cluster *c)
 {
     cJSON *list = array(b, effects, "pairs");
@@ -228,8 +221,11 @@ static void pairs(builder *b, cJSON *effects, const gopt_finding_cluster *c)
         integer(b, o, "trial", c->pairs[i].trial);
         ratio(b, o, "eta", &c->pairs[i].eta, true);
         text(b, o, "why", c->pairs[i].why);
-        rewrites(b, o, "first_rewrites", c->pairs[i].first_alone, c->pairs[i].first_together);
-        rewrites(b, o, "second_rewrites", c->pairs[i].second_alone, c->pairs[i].second_together);
+        cJSON *first = object(b, o, "first_rewrites"), *second = object(b, o, "second_rewrites");
+        known(b, first, "alone", c->pairs[i].first_alone);
+        known(b, first, "together", c->pairs[i].first_together);
+        known(b, second, "alone", c->pairs[i].second_alone);
+        known(b, second, "together", c->pairs[i].second_together);
     }
 }
 
@@ -323,6 +319,20 @@ static void shapes(builder *b, cJSON *cluster, const gopt_finding_cluster *c)
     }
 }
 
+static void presets(builder *b, cJSON *cluster, const gopt_finding_cluster *c)
+{
+    cJSON *list = array(b, cluster, "presets");
+    for (int i = 0; i < c->n_presets; i++) {
+        cJSON *o = object(b, list, NULL);
+        text(b, o, "preset", c->presets[i].name);
+        integer(b, o, "trial", c->presets[i].trial);
+        number(b, o, "compile", c->presets[i].compile_ns);
+        number(b, o, "run", c->presets[i].run_ns);
+        number(b, o, "best_from", c->presets[i].best_from);
+        number(b, o, "best_to", c->presets[i].best_to);
+    }
+}
+
 static void bans(builder *b, cJSON *cluster, const gopt_finding_cluster *c)
 {
     cJSON *list = array(b, cluster, "banned");
@@ -364,6 +374,7 @@ static void cluster(builder *b, cJSON *clusters, const gopt_finding_cluster *c)
     cJSON *trials = array(b, o, "trials");
     for (int i = 0; i < c->n_trials; i++)
         trial(b, trials, &c->trials[i]);
+    presets(b, o, c);
     bans(b, o, c);
     effects(b, o, c);
     anytime(b, o, c);

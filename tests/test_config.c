@@ -229,6 +229,10 @@ static void a_file_changes_the_default(void **state)
                    &c, &e),
               &e);
     assert_true(gopt_config_equal(&c, &want));
+    gopt_config_baseline(&want);
+    assert_ok(gopt_config_set(&want, "pass.fuse_chain=on", &e), &e);
+    assert_ok(load(*state, "from: baseline\npass.fuse_chain: on\n", &c, &e), &e);
+    assert_true(gopt_config_equal(&c, &want));
     /* A knob of a pass that the file switches off is a default again. */
     gopt_config_default(&want);
     assert_ok(gopt_config_set(&want, "pass.codegen=off", &e), &e);
@@ -247,6 +251,8 @@ static const struct {
     {"pass.fold_const: on\n? [a]\n: 1\n", "p.yaml: line 2: 'knob: value' expected"},
     {"pass.fold_const: on\npass.drop_dead: off\npass.fold_const: off\n",
      "p.yaml: line 3: pass.fold_const: given twice"},
+    {"pass.fold_const: on\nfrom: baseline\n", "p.yaml: line 2: from: must come first"},
+    {"from: nothing\n", "p.yaml: line 1: from: baseline or default expected, not 'nothing'"},
     {"", "p.yaml: a mapping of knobs to values expected"},
     {"- a\n- b\n", "p.yaml: a mapping of knobs to values expected"},
     {"pass.fold_const: on\n  x: [\n", "p.yaml: line 2"},

@@ -213,6 +213,11 @@ static void a_wrong_pass_is_found_and_banned_alone(void **state)
     for (int i = shown->id + 1; i < o.study->n_trials; i++)
         if (gopt_config_pass_on(&o.study->trials[i].config, &gopt_pass_planted_wrong))
             assert_int_equal(o.study->trials[i].role, GOPT_ROLE_SEARCH); /* while it was looked for */
+    const gopt_finding_preset *first = &o.c->presets[0], *last = &o.c->presets[o.c->n_presets - 1];
+    assert_true(o.c->n_presets >= 2 && first->trial == 0);
+    assert_string_equal(last->name, "max-autotune");
+    assert_int_equal(last->trial, standard->id); /* without the banned one */
+    assert_true(last->run_ns < first->run_ns);
     assert_int_equal(o.c->n_bans, 1);
     assert_string_equal(o.c->bans[0].pass, "planted_wrong");
     assert_non_null(strstr(o.c->bans[0].command, "gopt verify --pipeline "));

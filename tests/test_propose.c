@@ -137,6 +137,11 @@ static void passes_come_alone_and_left_out_then_in_pairs_then_the_search(void **
         assert_int_equal(is_on(&all[i].config, a), i % 2 == 0);
     }
     int at = 2 * ACTIVE, reversed = 0, coalitions = 0;
+    gopt_config preset;
+    assert_int_equal(all[at].role, GOPT_ROLE_PRESET);
+    assert_int_equal(gopt_preset_config(&preset, "reduce-overhead", s), GOPT_OK);
+    assert_true(gopt_config_equal(&preset, &all[at++].config));
+    assert_int_equal(gopt_preset_find(s, "max-autotune")->id, 1);
     for (; all[at].role == GOPT_ROLE_PAIR; at++) { /* of the four strongest: drop_dead is not among them */
         bool other_way = all[at].pass_a > all[at].pass_b;
         reversed += other_way;
@@ -146,7 +151,7 @@ static void passes_come_alone_and_left_out_then_in_pairs_then_the_search(void **
         assert_int_not_equal(all[at].pass_b, gopt_pass_find("drop_dead"));
         assert_true(!other_way || all[at - 1].pass_a == all[at].pass_b); /* right after the usual way */
     }
-    assert_int_equal(at - 2 * ACTIVE, 6 + 1);
+    assert_int_equal(at - 2 * ACTIVE, 1 + 6 + 1);
     assert_int_equal(reversed, 1); /* of two that rewrite nodes */
     for (; all[at].role == GOPT_ROLE_COALITION; at++)
         coalitions++;
@@ -197,6 +202,8 @@ static void time_moves_the_job_on(void **state)
     begin(&j, &options, s);
     assert_true(gopt_job_propose(&j, &p) && p.role == GOPT_ROLE_SINGLE);
     now = 55 * GOPT_NS_PER_S;
+    assert_true(gopt_job_propose(&j, &p) && p.role == GOPT_ROLE_PRESET);
+    add(s, &p.config, p.role, p.pass_a, p.pass_b, "ok");
     assert_true(gopt_job_propose(&j, &p) && p.role == GOPT_ROLE_PAIR);
     now = 65 * GOPT_NS_PER_S;
     assert_true(gopt_job_propose(&j, &p) && p.role == GOPT_ROLE_COALITION);

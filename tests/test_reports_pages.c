@@ -73,6 +73,8 @@ static void the_answer_comes_first(void **state)
     assert_says(&p.text, "Conflict of fuse_chain and layout_nhwc");
     assert_says(&p.text, "fuse_conv_act  1.500 [1.482, 1.518]  helps");
     assert_says(&p.text, "layout_nhwc    0.970 [0.958, 0.982]  in the way");
+    assert_says(&p.text, "0 to 299 requests");
+    assert_says(&p.text, "from 300 requests on");
     assert_says(&p.text, "averaged over 20 of 24 orders");
     assert_says(&p.text, "Pass fold_pads was found at fault by halving the pipeline (trial 21: output 'scores'");
     assert_says(&p.text, "gopt verify --pipeline fold_pads 'model.onnx'");

@@ -17,6 +17,7 @@ int gopt_decide_leaders(const gopt_study *s, const gopt_goal *goal, int *trial, 
 gopt_status gopt_decide_trials(gopt_findings *f, gopt_finding_cluster *c, const gopt_assessment *a, gopt_err *e);
 gopt_status gopt_decide_effects(gopt_findings *f, gopt_finding_cluster *c, const gopt_assessment *a, gopt_err *e);
 gopt_status gopt_decide_together(gopt_findings *f, gopt_finding_cluster *c, const gopt_assessment *a, gopt_err *e);
+gopt_status gopt_decide_presets(gopt_findings *f, gopt_finding_cluster *c, const gopt_assessment *a, gopt_err *e);
 double gopt_decide_floor(const gopt_assessment *a); /* of the noise; 0 when it is unknown */
 /* Takes the verdicts back that one family of tests together cannot hold: Benjamini-Hochberg at 5 %. */
 void gopt_decide_control(gopt_finding_ratio *const *ratio, int n, gopt_findings *f);

@@ -205,6 +205,7 @@ gopt_status gopt_decide_effects(gopt_findings *f, gopt_finding_cluster *c, const
     GOPT_TRY(set_single(f, c, a, e));
     GOPT_TRY(set_left_out(f, c, a, e));
     GOPT_TRY(gopt_decide_together(f, c, a, e));
+    GOPT_TRY(gopt_decide_presets(f, c, a, e));
     GOPT_TRY(set_steps(f, c, a, e));
     GOPT_TRY(set_profiles(f, c, a, e));
     return f->arena.failed ? gopt_oom(e) : GOPT_OK;

@@ -32,6 +32,29 @@ const gopt_trial *gopt_effects_find(const gopt_study *s, gopt_trial_role role, i
     return NULL;
 }
 
+gopt_status gopt_preset_config(gopt_config *out, const char *name, const gopt_study *s)
+{
+    const gopt_trial *base = gopt_effects_baseline(s);
+    int threads = gopt_setting_find("engine.threads");
+    GOPT_TRY(gopt_config_preset(out, name, NULL));
+    if (base && threads >= 0)
+        out->v[threads] = base->config.v[threads];
+    for (int i = 0; i < s->n_bans; i++)
+        gopt_config_switch_pass(out, gopt_passes[s->bans[i].pass], false);
+    return GOPT_OK;
+}
+
+const gopt_trial *gopt_preset_find(const gopt_study *s, const char *name)
+{
+    gopt_config c;
+    if (gopt_preset_config(&c, name, s))
+        return NULL;
+    for (int i = 0; i < s->n_trials; i++)
+        if (gopt_config_equal(&s->trials[i].config, &c))
+            return &s->trials[i];
+    return NULL;
+}
+
 const gopt_trial *gopt_effects_stand_in(const gopt_study *s, const gopt_trial *t)
 {
     if (!t || t->reply.status == GOPT_TRIAL_ok)

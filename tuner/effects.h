@@ -10,6 +10,9 @@ const gopt_trial *gopt_effects_baseline(const gopt_study *s);
 const gopt_trial *gopt_effects_default(const gopt_study *s);
 /* The trial of this role and passes; NULL when there is none. */
 const gopt_trial *gopt_effects_find(const gopt_study *s, gopt_trial_role role, int pass_a, int pass_b);
+/* A named preset as this job can run it: with the baseline's threads and without passes that are at fault. */
+gopt_status gopt_preset_config(gopt_config *out, const char *name, const gopt_study *s);
+const gopt_trial *gopt_preset_find(const gopt_study *s, const char *name); /* its trial, NULL: there is none */
 /* The ok trial that stands for t: itself, or the one whose plan is the same; NULL when it failed. */
 const gopt_trial *gopt_effects_stand_in(const gopt_study *s, const gopt_trial *t);
 

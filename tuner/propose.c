@@ -101,6 +101,14 @@ static bool propose_coalition(const gopt_job *j, const gopt_trial *standard, gop
     return true;
 }
 
+/* The preset between baseline and default, which compiles in no time; a job that narrows its space has only its own. */
+static bool propose_preset(const gopt_job *j, const gopt_trial *standard, gopt_proposal *out)
+{
+    *out = (gopt_proposal){.role = GOPT_ROLE_PRESET, .pass_a = -1, .pass_b = -1};
+    return !j->options->preset && !gopt_preset_config(&out->config, "reduce-overhead", j->study) &&
+           !gopt_preset_find(j->study, "reduce-overhead") && standard;
+}
+
 /* ---- precision, where it was asked for ---- */
 
 /* The default with its weights in each of the types. */
@@ -227,6 +235,8 @@ static bool propose_telling(const gopt_job *j, const gopt_trial *standard, bool 
     double share = late ? 0 : spent_share(j);
     if (share < EFFECTS_SHARE && propose_effects(j, standard, out))
         gopt_progress_stage(j->progress, "passes alone and left out");
+    else if (share < PAIRS_SHARE && propose_preset(j, standard, out))
+        gopt_progress_stage(j->progress, "presets");
     else if (share < PAIRS_SHARE && propose_pairs(j, standard, out))
         gopt_progress_stage(j->progress, "pairs of passes");
     else if (share < COALITIONS_SHARE && propose_coalition(j, standard, out))

@@ -10,7 +10,7 @@
 static const char *const statuses[GOPT_TRIAL_STATUS_COUNT] = {GOPT_TRIAL_STATUSES(GOPT_X_TRIAL)};
 #undef GOPT_X_TRIAL
 static const char *const roles[GOPT_ROLE_COUNT] = {"baseline", "default",   "single", "leave_one_out",
-                                                   "pair",     "coalition", "search"};
+                                                   "pair",     "coalition", "preset", "search"};
 
 const char *gopt_trial_status_name(gopt_trial_status s)
 {

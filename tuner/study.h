@@ -22,6 +22,7 @@ typedef enum gopt_trial_role { /* why a trial was made */
                                GOPT_ROLE_LEAVE_ONE_OUT, /* default - pass a */
                                GOPT_ROLE_PAIR,          /* baseline + passes a and b, which run in this order */
                                GOPT_ROLE_COALITION,     /* default - some passes: what the gain is due to */
+                               GOPT_ROLE_PRESET,        /* another preset, for comparison */
                                GOPT_ROLE_SEARCH,        /* proposed by a sampler */
                                GOPT_ROLE_COUNT
 } gopt_trial_role;

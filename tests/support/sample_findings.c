@@ -249,6 +249,16 @@ static void fill_bans(gopt_findings *f, gopt_finding_cluster *c)
     c->n_bans = 1;
 }
 
+static void fill_presets(gopt_findings *f, gopt_finding_cluster *c)
+{
+    gopt_finding_preset *p = TAKE(f, gopt_finding_preset, 3);
+    p[0] = (gopt_finding_preset){"debug", 0, 41e6, 4213e3, 0, 300};
+    p[1] = (gopt_finding_preset){"reduce-overhead", 4, 150e6, 3850e3, NAN, NAN};
+    p[2] = (gopt_finding_preset){"max-autotune", 1, 690e6, 2051e3, 300, NAN};
+    c->presets = p;
+    c->n_presets = 3;
+}
+
 static void fill_course(gopt_findings *f, gopt_finding_cluster *c)
 {
     static const double at[] = {1.2, 2.9, 14, 31.5, 47.2};
@@ -308,6 +318,7 @@ static void fill_cluster(gopt_findings *f, gopt_finding_cluster *c)
     fill_effects(f, c);
     fill_attribution(f, c);
     fill_bans(f, c);
+    fill_presets(f, c);
     fill_course(f, c);
     fill_profiles(f, c);
 }
