@@ -142,6 +142,42 @@ static void read_taps(const spec *s, const uint8_t *image, int zero, int64_t y, 
     memset(row + s->taps, 0, (size_t)(s->row - s->taps) * sizeof *row);
 }
 
+/* The sums of pixels [first, first + n) for one channel and filter, tap by tap. */
+static void sum_taps(const spec *s, const uint8_t *image, int zero, const int16_t *w, int64_t first, int64_t n,
+                     int32_t *sums)
+{
+    const gopt_conv2d *c = &s->c;
+    int64_t m;
+    memset(sums, 0, (size_t)n * sizeof *sums);
+    for (int64_t at = 0; at < n; at += m) {
+        int64_t y = (first + at) / c->ow, x = (first + at) % c->ow;
+        m = GOPT_MIN(n - at, c->ow - x);
+        for (int64_t k = 0; k < s->taps; k++) {
+            int64_t iy = y * c->stride_h - c->pad_h + k / c->kw * c->dilation_h;
+            int64_t ix = x * c->stride_w - c->pad_w + k % c->kw * c->dilation_w;
+            int64_t lo = ix < 0 ? gopt_ceil_div(-ix, c->stride_w) : 0;
+            int64_t hi = ix < c->iw ? GOPT_MIN(m, (c->iw - 1 - ix) / c->stride_w + 1) : 0;
+            if (iy >= 0 && iy < c->ih && lo < hi)
+                s->simd->add_bytes(sums + at + lo, image + iy * c->iw + ix + lo * c->stride_w, s->x_signed, c->stride_w,
+                                   zero, w[k], hi - lo);
+        }
+    }
+}
+
+/* A block where each group has one channel: there is nothing to gain from rows. */
+static void run_depthwise(const spec *s, const gopt_task *t, int64_t which, int64_t first, int64_t n)
+{
+    const gopt_conv2d *c = &s->c;
+    const int16_t *filters = s->pack ? t->workspace : t->in[W];
+    int zero = gopt_byte_at(s->x_zero ? t->in[X_ZERO] : NULL, s->x_signed, 0);
+    const uint8_t *image = (const uint8_t *)t->in[X] + which * c->ih * c->iw;
+    for (int64_t f = 0; f < c->filters; f++) {
+        int32_t sums[PIXELS];
+        sum_taps(s, image, zero, filters + (which % c->groups * c->filters + f) * s->row, first, n, sums);
+        gopt_finish_run(&s->finish, s->simd, t, sums, 1, (which * c->filters + f) * c->oh * c->ow + first, n);
+    }
+}
+
 /* Pixels [first, first + n) of image and group `which`. */
 static void run_block(const spec *s, const gopt_task *t, int64_t which, int64_t first, int64_t n)
 {
@@ -181,14 +217,14 @@ static void run(const gopt_task *t)
     gopt_share(c->batch * c->groups * blocks, 1, t->part, t->parts, &lo, &hi);
     for (; lo < hi; lo++) {
         int64_t first = lo % blocks * PIXELS;
-        run_block(s, t, lo / blocks, first, GOPT_MIN(PIXELS, pixels - first));
+        (c->channels == 1 ? run_depthwise : run_block)(s, t, lo / blocks, first, GOPT_MIN(PIXELS, pixels - first));
     }
 }
 
 const gopt_kernel gopt_kernel_conv_integer = {
     .name = "conv_integer",
     .doc = "convolution of 8-bit integers, and what becomes of it",
-    .revision = 3,
+    .revision = 4,
     .fits = fits,
     .cost = cost,
     .work = work,

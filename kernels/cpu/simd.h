@@ -112,6 +112,8 @@ typedef struct gopt_simd {
     /* 8-bit integers less their zero point; products of rows of them; bytes from floats. */
     void (*widen)(int16_t *dst, const void *src, bool is_signed, int64_t n, int zero);
     void (*dots)(const gopt_dots *d);
+    /* sums[i] += weight * (src[i * step] - zero), bytes */
+    void (*add_bytes)(int32_t *sums, const void *src, bool is_signed, int64_t step, int zero, int weight, int64_t n);
     /* y[0..nr) = x[0..k) times a panel of nr columns of float16, bfloat16, int8 or uint8. */
     void (*narrow_row)(gopt_dtype d, int64_t k, const float *x, const void *panel, float *y);
     /* Integers of a type that tiles load (8, 16 or 32 bits) as floats; and back to those

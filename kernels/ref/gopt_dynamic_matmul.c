@@ -1,5 +1,5 @@
-/* gopt_dynamic_matmul.c: gopt DynamicMatMul: DynamicQuantizeLinear of the left operand, MatMulInteger, and the sums times
- * the scale. Made by passes. */
+/* gopt_dynamic_matmul.c: gopt DynamicMatMul: DynamicQuantizeLinear of the left operand, MatMulInteger, and the sums
+ * times the scale. Made by passes. */
 #include "ref/matrix.h"
 #include "ref/quantize.h"
 

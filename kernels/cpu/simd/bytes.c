@@ -131,6 +131,26 @@ void GOPT_LEVEL(gopt_dots_run)(const gopt_dots *d)
         dots_of_row(d, d->a + i * d->a_step, i < rows ? cols : 0, d->out + i * d->out_step);
 }
 
+/* Steps of 1 and 2, the common ones, as loops of their own. */
+static inline __attribute__((always_inline)) void add_unsigned(int32_t *sums, const uint8_t *src, int flip,
+                                                               int64_t step, int zero, int weight, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        sums[i] += weight * ((src[i * step] ^ flip) - zero);
+}
+
+void GOPT_LEVEL(gopt_add_bytes)(int32_t *sums, const void *src, bool is_signed, int64_t step, int zero, int weight,
+                                int64_t n)
+{
+    int flip = is_signed ? 128 : 0; /* signed bytes count as unsigned ones, 128 higher */
+    if (step == 1)
+        add_unsigned(sums, src, flip, 1, zero + flip, weight, n);
+    else if (step == 2)
+        add_unsigned(sums, src, flip, 2, zero + flip, weight, n);
+    else
+        add_unsigned(sums, src, flip, step, zero + flip, weight, n);
+}
+
 #define FROM(type)                                                                                                     \
     for (int64_t i = 0; i < n; i++)                                                                                    \
         dst[i] = (float)((const type *)src)[i];

@@ -47,6 +47,8 @@ void GOPT_LEVEL(gopt_gru_reset)(int64_t n, const float *const *gate, const float
 void GOPT_LEVEL(gopt_gru_update)(int64_t n, const float *z, const float *next, const float *h, float *out);
 void GOPT_LEVEL(gopt_add_strided)(float *dst, int64_t stride, const float *src, int64_t n);
 void GOPT_LEVEL(gopt_widen)(int16_t *dst, const void *src, bool is_signed, int64_t n, int zero);
+void GOPT_LEVEL(gopt_add_bytes)(int32_t *sums, const void *src, bool is_signed, int64_t step, int zero, int weight,
+                                int64_t n);
 void GOPT_LEVEL(gopt_dots_run)(const gopt_dots *d);
 void GOPT_LEVEL(gopt_narrow_row)(gopt_dtype d, int64_t k, const float *x, const void *panel, float *y);
 void GOPT_LEVEL(gopt_from_integers)(gopt_dtype d, const void *src, float *dst, int64_t n);

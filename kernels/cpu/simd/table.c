@@ -33,6 +33,7 @@ const gopt_simd GOPT_LEVEL(gopt_simd) = {
     .gru_reset = GOPT_LEVEL(gopt_gru_reset),
     .gru_update = GOPT_LEVEL(gopt_gru_update),
     .widen = GOPT_LEVEL(gopt_widen),
+    .add_bytes = GOPT_LEVEL(gopt_add_bytes),
     .dots = GOPT_LEVEL(gopt_dots_run),
     .narrow_row = GOPT_LEVEL(gopt_narrow_row),
     .from_integers = GOPT_LEVEL(gopt_from_integers),
