@@ -1,9 +1,9 @@
 /* fuse_dynamic_quantize.c: DynamicQuantizeLinear, MatMulInteger, Cast and the multiplication by the scale become gopt
  * DynamicMatMul, which quantizes its left operand itself: one kernel, and the bytes are never written.
  *
- * Legal when nothing else reads the bytes, their scale or their zero point, nor what lies between; all in one graph. The
- * scale may stand alone, or in a product with another one that only this multiplication reads, which is then applied
- * afterwards. */
+ * Legal when nothing else reads the bytes, their scale or their zero point, nor what lies between; all in one graph.
+ * The scale may stand alone, or in a product with another one that only this multiplication reads, which is then
+ * applied afterwards. */
 #include "passes/match.h"
 
 enum { BYTES, SCALE, ZERO }; /* outputs of DynamicQuantizeLinear */
