@@ -22,10 +22,10 @@ static void write(const gopt_page *p)
 {
     static const double requests[] = {1, 100, 10000, 1000000};
     static const gopt_column columns[] = {
-        {.title = "preset", .kind = GOPT_COLUMN_TEXT},       {.title = "trial", .kind = GOPT_COLUMN_TEXT},
-        {.title = "compile", .kind = GOPT_COLUMN_TIME},      {.title = "latency", .kind = GOPT_COLUMN_TIME},
-        {.title = "1 request", .kind = GOPT_COLUMN_TIME},    {.title = "100", .kind = GOPT_COLUMN_TIME},
-        {.title = "10 000", .kind = GOPT_COLUMN_TIME},       {.title = "1 000 000", .kind = GOPT_COLUMN_TIME},
+        {.title = "preset", .kind = GOPT_COLUMN_TEXT},         {.title = "trial", .kind = GOPT_COLUMN_TEXT},
+        {.title = "compile", .kind = GOPT_COLUMN_TIME},        {.title = "latency", .kind = GOPT_COLUMN_TIME},
+        {.title = "1 request", .kind = GOPT_COLUMN_TIME},      {.title = "100", .kind = GOPT_COLUMN_TIME},
+        {.title = "10 000", .kind = GOPT_COLUMN_TIME},         {.title = "1 000 000", .kind = GOPT_COLUMN_TIME},
         {.title = "least wall time", .kind = GOPT_COLUMN_TEXT}};
     gopt_table *t = gopt_table_begin(p->d, columns, GOPT_COUNT(columns));
     for (int i = 0; i < p->c->n_presets; i++) {
