@@ -46,6 +46,10 @@ $ gopt trace s.onnx --pipeline none --seconds 0.01 --json
 			"measured":	true
 		}]
 }
+# An If with a node in each body: three kernels.
+$ echo CAgSADqtAQp5CgFjEgF5IgJJZio0CgtlbHNlX2JyYW5jaDIiCgwKAXgSAWUiBFJlbHUSAWJiDwoBZRIKCggIARIECgIIBKABBSo3Cgt0aGVuX2JyYW5jaDIlCg8KAXgSAWEiB1NvZnRtYXgSAWJiDwoBYRIKCggIARIECgIIBKABBRIBZ1oLCgFjEgYKBAgJEgBaDwoBeBIKCggIARIECgIIBGIPCgF5EgoKCAgBEgQKAggEQgQKABAN | base64 -d > if.onnx
+$ gopt trace if.onnx --pipeline none --seconds 0.01 --json | grep kernels_after
+			"kernels_after":	3,
 # Tensors from files: a numpy array of zeros.
 $ { printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 64, 128), }"; head -c 32768 /dev/zero; } > x.npy
 $ gopt run s.gopt --input x=x.npy --output out

@@ -82,12 +82,22 @@ static void switch_off_after(gopt_config *c, const trace *t, int cut)
     gopt_config_normalize(c);
 }
 
+/* Those of bodies, too. */
+static int count_steps(const gopt_plan *p)
+{
+    int n = p->n_steps;
+    for (int i = 0; i < p->n_steps; i++)
+        for (int b = 0; b < p->steps[i].n_bodies; b++)
+            n += count_steps(p->steps[i].body[b]);
+    return n;
+}
+
 static void fill_plan(row *r, const gopt_plan *p, const gopt_compile_log *log)
 {
     r->native = log->kernels_native;
     r->generated = log->kernels_generated;
     r->reference = log->kernels_reference;
-    r->steps = p->n_steps;
+    r->steps = count_steps(p);
     r->arena = log->arena_bytes;
     r->arena_bound = log->arena_bound;
     r->predicted_ns = 0;
