@@ -88,6 +88,7 @@ typedef struct gopt_finding_single { /* baseline + one pass */
     double share;            /* f: part of the baseline's time in the operators it touched */
     double operator_speedup; /* S_p */
     double amdahl_predicted, amdahl_ceiling;
+    const char *bottleneck; /* what the time outside those operators does; NULL: not traced */
 } gopt_finding_single;
 
 typedef struct gopt_finding_left_out { /* default - one pass */

@@ -197,6 +197,7 @@ static void singles(builder *b, cJSON *effects, const gopt_finding_cluster *c)
         number(b, o, "operator_speedup", s->operator_speedup);
         number(b, o, "amdahl_predicted", s->amdahl_predicted);
         number(b, o, "amdahl_ceiling", s->amdahl_ceiling);
+        text(b, o, "bottleneck", s->bottleneck);
     }
 }
 

@@ -278,6 +278,8 @@ static void a_conflict_and_a_synergy_are_told_from_each_other(void **state)
     const gopt_finding_single *first = find_single(o.c, "planted_first"), *idle_one = find_single(o.c, "planted_idle");
     assert_true(fabs(first->speedup.value - 1.5) < 0.2);
     assert_int_equal(first->speedup.verdict, GOPT_FINDING_BETTER);
+    if (first->bottleneck) /* it was traced: two of three delays are left */
+        assert_non_null(strstr(first->bottleneck, "PlantedDelay takes"));
     assert_int_equal(idle_one->speedup.verdict, GOPT_FINDING_TIE);
     const gopt_finding_pair *conflict = find_pair(o.c, "planted_first", "planted_rival");
     const gopt_finding_pair *synergy = find_pair(o.c, "planted_opener", "planted_follower");

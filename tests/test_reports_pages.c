@@ -112,10 +112,12 @@ static void a_gain_above_the_ceiling_is_reported(void **state)
     gopt_findings *f = test_findings();
     gopt_finding_single single = f->clusters[0].single[1];
     single.amdahl_ceiling = 1.2;
+    single.amdahl_predicted = 1.1;
     f->clusters[0].single = &single;
     f->clusters[0].n_single = 1;
     pages p = rendered(f);
     assert_says(&p.html, "<td class=\"bad\">above the ceiling</td>");
+    assert_says(&p.text, "fuse_conv_act: 1.100 predicted, 1.395 measured: MaxPool takes 42 % of what is left.");
     pages_fini(&p);
     gopt_findings_free(f);
 }

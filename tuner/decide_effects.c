@@ -15,17 +15,20 @@ static const unsigned char *touched_by(const gopt_trial *t, const char *pass)
     return NULL;
 }
 
+static bool is_touched(const gopt_trial_step *s, const unsigned char *touched, int origins)
+{
+    for (int k = 0; k < s->n_origin; k++)
+        if (s->origin[k] >= 0 && s->origin[k] < origins && touched[s->origin[k]])
+            return true;
+    return false;
+}
+
 /* Time of the steps that do the work of a touched node. */
 static double time_in(const gopt_trial *t, const unsigned char *touched, int origins)
 {
     double ns = 0;
-    for (int i = 0; i < t->n_steps; i++) {
-        const gopt_trial_step *s = &t->steps[i];
-        bool hit = false;
-        for (int k = 0; k < s->n_origin && !hit; k++)
-            hit = s->origin[k] >= 0 && s->origin[k] < origins && touched[s->origin[k]];
-        ns += hit ? (double)s->ns : 0;
-    }
+    for (int i = 0; i < t->n_steps; i++)
+        ns += is_touched(&t->steps[i], touched, origins) ? (double)t->steps[i].ns : 0;
     return ns;
 }
 
@@ -37,8 +40,55 @@ static double time_of(const gopt_trial *t)
     return ns;
 }
 
+/* Time of one operator outside the touched nodes. */
+static double time_outside(const gopt_trial *t, const unsigned char *touched, int origins, const char *op)
+{
+    double ns = 0;
+    for (int i = 0; i < t->n_steps; i++)
+        ns += !strcmp(t->steps[i].op, op) && !is_touched(&t->steps[i], touched, origins) ? (double)t->steps[i].ns : 0;
+    return ns;
+}
+
+static const double REST_CHANGED = 0.05; /* share by which the rest may differ between two traces without a word */
+
+/* Of the operators that the pass left alone: which has most of the time that remains, and whether they changed, too,
+ * which the formula takes for impossible. */
+static const char *bottleneck(gopt_arena *a, const gopt_trial *base, const gopt_trial *alone,
+                              const unsigned char *touched)
+{
+    int origins = alone->reply.n_origins;
+    const char *most = NULL, *changed = NULL;
+    double longest = 0, change = 0;
+    for (int i = 0; i < alone->n_steps; i++) {
+        const char *op = alone->steps[i].op;
+        double after = time_outside(alone, touched, origins, op), before = time_outside(base, touched, origins, op);
+        if (after > longest) {
+            longest = after;
+            most = op;
+        }
+        if (fabs(after - before) > fabs(change)) {
+            change = after - before;
+            changed = op;
+        }
+    }
+    double all = time_of(alone), rest = time_of(base) - time_in(base, touched, origins);
+    double rest_now = all - time_in(alone, touched, origins);
+    if (!most)
+        return gopt_arena_str(a, "no other operator takes time: what is between the operators does");
+    if (changed && rest > 0 && fabs(rest_now / rest - 1) > REST_CHANGED)
+        return gopt_arena_printf(a,
+                                 "the operators that it left alone took %.0f %% %s than before, most of it %s; of what "
+                                 "is left, %s takes %.0f %%",
+                                 100 * fabs(rest_now / rest - 1), rest_now > rest ? "longer" : "less", changed, most,
+                                 100 * longest / all);
+    return gopt_arena_printf(a,
+                             "the operators that it left alone did not change; of what is left, %s takes %.0f %%, and "
+                             "what a trace does not see is between the operators",
+                             most, 100 * longest / all);
+}
+
 /* f: share of the baseline's traced time in the operators that the pass touched; S_p: how much faster those became. */
-static void set_amdahl(gopt_finding_single *e, const gopt_assessment *a, const gopt_trial *alone)
+static void set_amdahl(gopt_findings *f, gopt_finding_single *e, const gopt_assessment *a, const gopt_trial *alone)
 {
     const gopt_trial *base = &a->study->trials[a->baseline];
     const unsigned char *touched = touched_by(alone, e->pass);
@@ -56,6 +106,7 @@ static void set_amdahl(gopt_finding_single *e, const gopt_assessment *a, const g
         return;
     e->operator_speedup = before / after;
     e->amdahl_predicted = 1 / ((1 - e->share) + e->share / e->operator_speedup);
+    e->bottleneck = bottleneck(&f->arena, base, alone, touched);
 }
 
 /* ---- single, left out ---- */
@@ -85,7 +136,7 @@ static gopt_status set_single(gopt_findings *f, gopt_finding_cluster *c, const g
             .amdahl_predicted = NAN,
             .amdahl_ceiling = NAN};
         if (stand_in == t)
-            set_amdahl(one, a, t);
+            set_amdahl(f, one, a, t);
         ratio[c->n_single++] = &one->speedup;
     }
     c->single = list;

@@ -32,6 +32,12 @@ static void write_agreement(gopt_table *t, const gopt_finding_single *s)
         gopt_table_text(t, GOPT_TONE_GOOD, "as predicted");
 }
 
+static bool differs(const gopt_finding_single *s)
+{
+    return isfinite(s->amdahl_predicted) &&
+           (s->amdahl_predicted < s->speedup.lo || s->amdahl_predicted > s->speedup.hi);
+}
+
 static void write_row(gopt_table *t, const gopt_finding_single *s)
 {
     gopt_table_text(t, GOPT_TONE_PLAIN, "%s", s->pass);
@@ -55,6 +61,12 @@ static void write(const gopt_page *p)
         if (known(&p->c->single[i]))
             write_row(t, &p->c->single[i]);
     gopt_table_end(t);
+    for (int i = 0; i < p->c->n_single; i++) {
+        const gopt_finding_single *s = &p->c->single[i];
+        if (s->bottleneck && differs(s))
+            gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN, "%s: %.3f predicted, %.3f measured: %s.", s->pass,
+                              s->amdahl_predicted, s->speedup.value, s->bottleneck);
+    }
     gopt_document_add(
         p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
         "f: part of the baseline's time in the operators that the pass touched; S_p: their own speedup. "

@@ -79,7 +79,7 @@ static void write(const gopt_page *p)
     for (int i = 0; i < p->c->n_left_out; i++)
         if (!is_single(p->c, p->c->left_out[i].pass)) {
             gopt_finding_single none = {
-                p->c->left_out[i].pass, -1, gopt_finding_ratio_unknown, NAN, GOPT_UNKNOWN, NAN, NAN, NAN, NAN};
+                p->c->left_out[i].pass, -1, gopt_finding_ratio_unknown, NAN, GOPT_UNKNOWN, NAN, NAN, NAN, NAN, NULL};
             write_single(p, t, &none);
         }
     gopt_table_end(t);

@@ -196,9 +196,16 @@ static void fill_effects(gopt_findings *f, gopt_finding_cluster *c)
     for (int i = 0; i < PASSES; i++) {
         const gopt_finding_trial *t = &c->trials[FIRST_SINGLE + i], *without = &c->trials[FIRST_LEFT_OUT + i];
         double s = share[i], sp = operators[i];
-        single[i] = (gopt_finding_single){pass_names[i],    t->id, t->speedup, t->memory.saving,
-                                          t->compile.total, s,     sp,         1 / (1 - s + s / sp),
-                                          1 / (1 - s)};
+        single[i] = (gopt_finding_single){pass_names[i],
+                                          t->id,
+                                          t->speedup,
+                                          t->memory.saving,
+                                          t->compile.total,
+                                          s,
+                                          sp,
+                                          1 / (1 - s + s / sp),
+                                          1 / (1 - s),
+                                          i == 1 ? "MaxPool takes 42 % of what is left" : NULL};
         left[i] = (gopt_finding_left_out){
             pass_names[i], without->id,
             ratio((double)without->latency.median / (double)c->trials[1].latency.median, 0.012)};
