@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "culprit.h"
 #include "decide.h"
 #include "effects.h"
 #include "job.h"
@@ -300,12 +301,24 @@ static void a_conflict_and_a_synergy_are_told_from_each_other(void **state)
     end(&o);
 }
 
+/* A candidate that only the end of the budget stopped, or whose plan is known, is nobody's fault. */
+static void the_end_of_the_budget_is_no_failure(void **state)
+{
+    (void)state;
+    for (int i = 0; i < GOPT_TRIAL_STATUS_COUNT; i++) {
+        gopt_trial t = {.reply.status = (gopt_trial_status)i};
+        bool innocent = i == GOPT_TRIAL_ok || i == GOPT_TRIAL_pruned || i == GOPT_TRIAL_timed_out;
+        assert_int_equal(gopt_culprit_is_failure(&t), !innocent);
+    }
+}
+
 #define D(f) cmocka_unit_test_setup_teardown(f, test_dir_setup, test_dir_teardown)
 
 int main(void)
 {
     gopt_clock_source = now_with_delays;
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_end_of_the_budget_is_no_failure),
         D(a_wrong_pass_is_found_and_banned_alone),
         D(a_conflict_and_a_synergy_are_told_from_each_other),
     };
