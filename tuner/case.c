@@ -59,7 +59,8 @@ static bool any_node(const gopt_graph *g, unsigned traits)
 static gopt_status open_deployed(work *w, gopt_err *e)
 {
     gopt_usage usage;
-    GOPT_TRY(gopt_model_open(&w->model, w->c->deployed, NULL, e));
+    gopt_options options = {.threads = w->c->threads};
+    GOPT_TRY(gopt_model_open(&w->model, w->c->deployed, &options, e));
     gopt_model_usage(w->model, &usage);
     if (usage.notice) /* what would be verified is not what was chosen */
         return gopt_fail(e, GOPT_EDIFF, "%.400s; the fallback serves", usage.notice);

@@ -11,6 +11,7 @@ typedef struct gopt_case {
     const gopt_graph *graph; /* imported, not bound; the process works on its own image of it */
     const char *data;        /* folder of a data set; NULL: inputs are made up, the reference says what must come out */
     const char *deployed;    /* manifest or bundle to run; NULL: compile with config */
+    int threads;             /* of what is deployed; 0: as it says itself */
     const gopt_config *config;
     const gopt_shapes *shapes; /* of made-up inputs; may be NULL */
     gopt_input_case inputs;    /* what made-up inputs are */

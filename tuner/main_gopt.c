@@ -13,7 +13,7 @@ static const gopt_command *const commands[] = {
 
 int main(int argc, char **argv)
 {
-    static const char *const beside[] = {"gopt-tune", "gopt-replay", NULL};
+    static const char *const beside[] = {"gopt-tune", NULL};
     static const gopt_program program = {.name = "gopt",
                                          .about = "Looks at, compiles, runs, times and verifies ONNX models and what "
                                                   "gopt-tune made of them.\n",

@@ -214,6 +214,7 @@ static void verify_deployed(session *v, const char *path, const char *model)
         return;
     gopt_case c = new_case(v, g);
     c.deployed = path;
+    c.threads = v->o->pick.threads;
     run_case(v, &c, path);
     gopt_graph_free(g);
 }
