@@ -93,8 +93,8 @@ static value *emit(generator *g, int rank, const int64_t *dim)
 
 static void unary(generator *g)
 {
-    static const char *const ops[] = {"Relu", "Neg", "Abs",  "Tanh",     "Sigmoid",     "Erf",
-                                      "Elu",  "Exp", "Sin",  "Identity", "Reciprocal", "Softplus"};
+    static const char *const ops[] = {"Relu", "Neg", "Abs", "Tanh",     "Sigmoid",    "Erf",
+                                      "Elu",  "Exp", "Sin", "Identity", "Reciprocal", "Softplus"};
     const value x = g->v[pick(g)];
     const char *op = ops[below(g, GOPT_COUNT(ops))];
     if (!strcmp(op, "Exp") || !strcmp(op, "Reciprocal")) /* of what may be anything: keep it in bounds first */
@@ -307,7 +307,8 @@ static void window(generator *g)
 static void gelu(generator *g)
 {
     const value x = g->v[pick(g)];
-    gopt_text_add(&g->head, "const r%d float32[] {1.4142135381698608}\nconst o%d float32[] {1}\nconst h%d float32[] {0.5}\n",
+    gopt_text_add(&g->head,
+                  "const r%d float32[] {1.4142135381698608}\nconst o%d float32[] {1}\nconst h%d float32[] {0.5}\n",
                   g->n, g->n, g->n);
     int i = g->n;
     const char *const steps[] = {"Div(%s, r%d)", "Erf(%s)", "Add(%s, o%d)", "Mul(%s, %s)", "Mul(%s, h%d)"};
@@ -320,7 +321,11 @@ static void gelu(generator *g)
         else if (k == 3)
             gopt_text_add(&g->body, "Mul(%s, %s)", from, x.name);
         else
-            gopt_text_add(&g->body, "%s(%s, %c%d)", k == 0 ? "Div" : k == 2 ? "Add" : "Mul", from,
+            gopt_text_add(&g->body, "%s(%s, %c%d)",
+                          k == 0   ? "Div"
+                          : k == 2 ? "Add"
+                                   : "Mul",
+                          from,
                           k == 0   ? 'r'
                           : k == 2 ? 'o'
                                    : 'h',
@@ -330,9 +335,9 @@ static void gelu(generator *g)
     }
 }
 
-static void (*const makers[])(generator *) = {unary, unary,   binary, binary,     binary,      where,         product,
-                                              product, transpose, reshape, slice, concat, along_last, convolution,
-                                              convolution, normalization, window, gelu};
+static void (*const makers[])(generator *) = {unary,      unary,       binary,      binary,        binary, where,
+                                              product,    product,     transpose,   reshape,       slice,  concat,
+                                              along_last, convolution, convolution, normalization, window, gelu};
 
 /* The text of one graph; every value that nobody reads is an output, and some that are read. */
 static void generate(generator *g, uint64_t seed, gopt_text *out)
