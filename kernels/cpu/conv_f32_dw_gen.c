@@ -215,7 +215,7 @@ static gopt_status emit(const gopt_group *g, const int64_t *knob, const gopt_tar
 const gopt_kernel gopt_kernel_conv_f32_dw_gen = {
     .name = "conv_f32_dw_gen",
     .doc = "convolution of each channel by itself, code made for the shape",
-    .revision = 2,
+    .revision = 3,
     .knobs = knobs,
     .generated = true,
     .fits = fits,

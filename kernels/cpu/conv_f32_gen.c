@@ -241,7 +241,18 @@ static void put_begin(const plan *p, gopt_text *t)
     gopt_text_put(t, "        return;\n    }\n");
 }
 
-/* Sums of one tile of filters over a block of n numbers: they begin as the bias. */
+/* What the sums of a tile's filters begin as. */
+static void put_bias(const plan *p, gopt_text *t)
+{
+    gopt_text_add(t, "            float begin[%d] = {0};\n", p->tm);
+    if (p->c.bias)
+        gopt_text_add(t,
+                      "            for (int f = 0; f < %d && filter + f < %lld; f++)\n"
+                      "                begin[f] = ((const float *)t->in[2])[group * %lld + filter + f];\n",
+                      p->tm, (long long)p->c.filters, (long long)p->c.filters);
+}
+
+/* Sums of one tile of filters over a block of n numbers. */
 static void put_sums(const plan *p, gopt_text *t)
 {
     long long taps = p->c.channels * p->taps;
@@ -249,21 +260,9 @@ static void put_sums(const plan *p, gopt_text *t)
     gopt_text_add(t, "                int64_t at = j;\n");
     if (p->in_place) /* the last panel overlaps the one before: nothing past the image is read */
         gopt_text_add(t, "                at = j + %d > n ? n - %d : j;\n", p->nr, p->nr);
-    gopt_text_add(t, "                for (int64_t f = 0; f < %d; f++) {\n", p->tm);
-    if (p->c.bias)
-        gopt_text_add(t,
-                      "                    vf begin = v_splat(filter + f < %lld ? ((const float *)t->in[2])[group * "
-                      "%lld + filter "
-                      "+ f] : 0);\n",
-                      (long long)p->c.filters, (long long)p->c.filters);
     gopt_text_add(
-        t,
-        "                    for (int64_t i = 0; i < %d; i += GOPT_VW)\n"
-        "                        v_store_part(sum + f * %lld + at + i, %s, %d - i < GOPT_VW ? (int)(%d - i) : "
-        "GOPT_VW);\n                }\n",
-        p->nr, (long long)p->width, p->c.bias ? "begin" : "(vf){0}", p->nr, p->nr);
-    gopt_text_add(t, "                %s_tile(%lld, filters + (group * %lld + tile) * %lld, taps + at, sum + at);\n",
-                  p->symbol, (long long)(p->c.channels * p->taps / p->steps), (long long)p->tiles, taps * p->tm);
+        t, "                %s_tile(%lld, filters + (group * %lld + tile) * %lld, taps + at, begin, sum + at);\n",
+        p->symbol, taps / p->steps, (long long)p->tiles, taps * p->tm);
     gopt_text_put(t, "            }\n");
 }
 
@@ -320,6 +319,7 @@ static void put_main(const plan *p, gopt_text *t)
     gopt_text_add(t, "        for (int64_t tile = chunk * %lld; tile < (chunk + 1) * %lld && tile < %lld; tile++) {\n",
                   (long long)p->chunk_tiles, (long long)p->chunk_tiles, (long long)p->tiles);
     gopt_text_add(t, "            int64_t filter = tile * %d;\n", p->tm);
+    put_bias(p, t);
     put_sums(p, t);
     put_results(p, t);
     gopt_text_put(t, "        }\n    }\n}\n");
@@ -348,7 +348,7 @@ static gopt_status emit(const gopt_group *g, const int64_t *knob, const gopt_tar
 const gopt_kernel gopt_kernel_conv_f32_gen = {
     .name = "conv_f32_gen",
     .doc = "convolution, code made for the shape",
-    .revision = 2,
+    .revision = 3,
     .knobs = knobs,
     .generated = true,
     .fits = fits,

@@ -1,5 +1,22 @@
 #include "cpu/emit_planes.h"
 
+/* From where x is to hi. Of the last vector nothing past the last element is read. */
+static void put_copy(const gopt_planes *p, gopt_text *t)
+{
+    if (p->stride_w == 1)
+        gopt_text_put(t, "        for (; x + GOPT_VW <= hi; x += GOPT_VW)\n            v_store(d + x, v_load(s + x));\n"
+                         "        if (x < hi)\n"
+                         "            v_store_part(d + x, v_load_part(s + x, (int)(hi - x), 0), (int)(hi - x));\n");
+    else if (p->stride_w == 2)
+        gopt_text_put(t, "        for (; x + GOPT_VW < hi; x += GOPT_VW)\n"
+                         "            v_store(d + x, v_even(v_load(s + 2 * x), v_load(s + 2 * x + GOPT_VW)));\n"
+                         "        if (x < hi)\n"
+                         "            v_store_part(d + x, v_load_even(s + 2 * x, (int)(hi - x)), (int)(hi - x));\n");
+    else
+        gopt_text_add(t, "        for (; x < hi; x++)\n            d[x] = s[x * %lld];\n", (long long)p->stride_w);
+    gopt_text_put(t, "        x = hi;\n");
+}
+
 /* Rows of one plane: remainders y and x of the coordinates. */
 static void put_plane(const gopt_planes *p, int y, int x, int64_t at, gopt_text *t)
 {
@@ -15,13 +32,7 @@ static void put_plane(const gopt_planes *p, int y, int x, int64_t at, gopt_text 
     gopt_text_add(t, "        int64_t lo = %lld, hi = y < 0 || y >= %lld ? lo : %lld;\n", (long long)lo,
                   (long long)p->ih, (long long)hi);
     gopt_text_put(t, "        for (; x < lo; x++)\n            d[x] = 0;\n");
-    if (p->stride_w == 1)
-        gopt_text_put(t,
-                      "        for (; x + GOPT_VW <= hi; x += GOPT_VW)\n            v_store(d + x, v_load(s + x));\n");
-    if (p->stride_w == 2) /* of the last vector, an element past the last one is read */
-        gopt_text_put(t, "        for (; x + GOPT_VW < hi; x += GOPT_VW)\n"
-                         "            v_store(d + x, v_even(v_load(s + 2 * x), v_load(s + 2 * x + GOPT_VW)));\n");
-    gopt_text_add(t, "        for (; x < hi; x++)\n            d[x] = s[x * %lld];\n", (long long)p->stride_w);
+    put_copy(p, t);
     gopt_text_add(t, "        for (; x < %lld; x++)\n            d[x] = 0;\n    }\n", (long long)p->cols);
 }
 

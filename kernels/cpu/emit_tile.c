@@ -48,7 +48,21 @@ static void put_step(const names *n, int s, gopt_text *t)
     }
 }
 
-static void put_accumulators(const names *n, bool load, gopt_text *t)
+/* One instruction per accumulator; `begin` gives each row of them one number. */
+static void put_begin(const names *n, gopt_text *t)
+{
+    const gopt_emit_tile *e = n->e;
+    for (int row = 0; row < e->rows; row++)
+        for (int v = 0; v < e->nv; v++)
+            if (v == 0)
+                gopt_text_add(t, "        \"vbroadcastss %d(%%[begin]), %%%%%s%d\\n\\t\"\n", 4 * row, n->reg,
+                              accumulator(e, row, 0));
+            else
+                gopt_text_add(t, "        \"vmovaps %%%%%s%d, %%%%%s%d\\n\\t\"\n", n->reg, accumulator(e, row, 0),
+                              n->reg, accumulator(e, row, v));
+}
+
+static void put_moves(const names *n, bool load, gopt_text *t)
 {
     const gopt_emit_tile *e = n->e;
     int width = gopt_emit_tile_width(e->isa);
@@ -66,19 +80,22 @@ static void put_accumulators(const names *n, bool load, gopt_text *t)
 void gopt_emit_tile_function(const gopt_emit_tile *e, const char *name, gopt_text *t)
 {
     names n = {.e = e, .reg = e->isa >= GOPT_ISA_AVX512 ? "zmm" : "ymm"};
-    gopt_text_add(t, "static void %s(int64_t turns, const float *a, const float *b, float *c)\n{\n", name);
+    gopt_text_add(t, "static void %s(int64_t turns, const float *a, const float *b, const float *begin, float *c)\n{\n",
+                  name);
     gopt_text_put(t, "    __asm__ volatile(\n");
-    put_accumulators(&n, true, t);
+    gopt_text_put(t, "        \"test %[begin], %[begin]\\n\\tjz 2f\\n\\t\"\n");
+    put_begin(&n, t);
+    gopt_text_put(t, "        \"jmp 1f\\n2:\\n\\t\"\n");
+    put_moves(&n, true, t);
     gopt_text_put(t, "        \".p2align 5\\n1:\\n\\t\"\n");
     for (int s = 0; s < e->steps; s++)
         put_step(&n, s, t);
     gopt_text_add(t, "        \"add $%lld, %%[a]\\n\\t\"\n", (long long)(4 * e->a_turn));
     gopt_text_add(t, "        \"add $%lld, %%[b]\\n\\t\"\n", (long long)(4 * e->b_turn));
     gopt_text_put(t, "        \"dec %[turns]\\n\\tjnz 1b\\n\\t\"\n");
-    put_accumulators(&n, false, t);
-    gopt_text_put(
-        t,
-        "        : [turns] \"+r\"(turns), [a] \"+r\"(a), [b] \"+r\"(b) : [c] \"r\"(c)\n        : \"memory\", \"cc\"");
+    put_moves(&n, false, t);
+    gopt_text_put(t, "        : [turns] \"+r\"(turns), [a] \"+r\"(a), [b] \"+r\"(b)\n"
+                     "        : [begin] \"r\"(begin), [c] \"r\"(c)\n        : \"memory\", \"cc\"");
     for (int r = 0; r < accumulator(e, e->rows, 0); r++)
         gopt_text_add(t, ", \"xmm%d\"", r);
     gopt_text_put(t, ");\n}\n");

@@ -5,7 +5,7 @@
 
 #include "kernel.h"
 
-/* c[rows][nv vectors] += sum over steps of a(row, step) * b(step). Offsets in floats. */
+/* c[rows][nv vectors] = begin[row] + sum over steps of a(row, step) * b(step). Offsets in floats. */
 typedef struct gopt_emit_tile {
     gopt_isa isa; /* AVX2 or AVX512 */
     int rows, nv;
@@ -21,7 +21,8 @@ int gopt_emit_tile_width(gopt_isa isa); /* floats of a vector */
 bool gopt_emit_tile_fits(gopt_isa isa, int rows, int nv);
 /* As many rows as registers allow for nv vectors. */
 int gopt_emit_tile_rows(gopt_isa isa, int nv);
-/* static void NAME(int64_t turns, const float *a, const float *b, float *c); turns >= 1. */
+/* static void NAME(int64_t turns, const float *a, const float *b, const float *begin, float *c); turns >= 1. Without
+ * begin the sums go on from what c holds. */
 void gopt_emit_tile_function(const gopt_emit_tile *e, const char *name, gopt_text *t);
 
 #endif

@@ -190,13 +190,15 @@ static void put_sums(const plan *p, gopt_text *t)
     gopt_text_add(t, "        for (int64_t k = 0; k < %lld; k += %lld) {\n", (long long)mm->k, (long long)p->bk);
     gopt_text_add(t, "            int64_t turns = (%lld - k < %lld ? %lld - k : %lld) / %lld;\n", (long long)mm->k,
                   (long long)p->bk, (long long)mm->k, (long long)p->bk, (long long)p->steps);
+    gopt_text_put(t, "            const float *begin = k == 0 ? zeros : (void *)0;\n");
     gopt_text_add(t, "            for (int64_t i = first; i < last; i += %d)\n", p->tm);
     if (rest)
         gopt_text_add(t,
                       "                if (i + %d > %lld)\n                    %s_rest(turns, a + i * %lld + k, "
-                      "panel + k * %d, sum + (i - first) * %d);\n                else\n    ",
+                      "panel + k * %d, begin, sum + (i - first) * %d);\n                else\n    ",
                       p->tm, (long long)mm->m, p->symbol, (long long)mm->a_row, p->nr, p->nr);
-    gopt_text_add(t, "                %s_tile(turns, a + i * %lld + k, panel + k * %d, sum + (i - first) * %d);\n",
+    gopt_text_add(t,
+                  "                %s_tile(turns, a + i * %lld + k, panel + k * %d, begin, sum + (i - first) * %d);\n",
                   p->symbol, (long long)mm->a_row, p->nr, p->nr);
     gopt_text_put(t, "        }\n");
 }
@@ -229,7 +231,8 @@ static void put_main(const plan *p, int64_t order, gopt_text *t)
     if (!p->packed)
         put_packing(p, t);
     gopt_text_add(t, "    const float *a = t->in[0], *b = %s;\n", p->packed ? "t->in[1]" : "t->workspace");
-    gopt_text_add(t, "    _Alignas(64) float sum[%lld];\n", (long long)(p->bm * p->nr));
+    gopt_text_add(t, "    static const float zeros[%d];\n    _Alignas(64) float sum[%lld];\n", p->tm,
+                  (long long)(p->bm * p->nr));
     gopt_emit_expr_pointers(&p->e, t);
     gopt_text_add(t,
                   "    for (int64_t n = %lldLL * t->part / t->parts; n < %lldLL * (t->part + 1) / t->parts; n++) {\n",
@@ -242,8 +245,6 @@ static void put_main(const plan *p, int64_t order, gopt_text *t)
                       (long long)p->panels, (long long)p->panels, (long long)p->bm, (long long)p->bm);
     gopt_text_add(t, "        const float *panel = b + j * %lld;\n", (long long)(p->nr * p->mm.k));
     gopt_text_add(t, "        last = last < %lld ? last : %lld;\n", (long long)p->mm.m, (long long)p->mm.m);
-    gopt_text_add(t, "        for (int64_t i = 0; i < %lld; i += GOPT_VW)\n            v_store(sum + i, (vf){0});\n",
-                  (long long)(p->bm * p->nr));
     put_sums(p, t);
     put_results(p, t);
     gopt_text_put(t, "    }\n}\n");
@@ -272,7 +273,7 @@ static gopt_status emit(const gopt_group *g, const int64_t *knob, const gopt_tar
 const gopt_kernel gopt_kernel_matmul_f32_gen = {
     .name = "matmul_f32_gen",
     .doc = "products with a constant, code made for the shape",
-    .revision = 1,
+    .revision = 2,
     .knobs = knobs,
     .generated = true,
     .fits = fits,

@@ -1,35 +1,31 @@
-/* pool_f32: MaxPool and AveragePool in one or two dimensions: planes of a channel, then sums or maxima of shifted runs.
- */
-#include <math.h>
+/* pool_f32: MaxPool and AveragePool in one or two dimensions. */
 #include <string.h>
 
 #include "cpu/group.h"
-#include "cpu/planes.h"
 #include "cpu/post.h"
 #include "ref/window.h"
 
-enum { MAX_TAPS = 256, SLACK = 16 /* floats read past the last one */ };
+enum { MOST = 1 << 15 }; /* elements along a row: products of them stay far from overflow */
 
 typedef struct spec {
-    gopt_conv2d c; /* groups: channels */
-    gopt_planes planes;
+    gopt_windows c; /* of a channel */
+    int64_t channels;
     const gopt_simd *simd;
-    bool max, flat; /* flat: rows are short, all are computed as one */
-    bool even;      /* all windows have as many elements */
-    int64_t pixels, part, offset[MAX_TAPS];
+    bool max;
+    bool even;            /* all windows have as many elements */
+    int64_t part;         /* floats of a part's room */
     int64_t rim_h, rim_w; /* where counted elements end: input and, if it counts, padding below and right */
     bool padded;          /* padding counts */
     gopt_post post;
 } spec;
 
-static bool bind(const gopt_group *g, gopt_window *w, gopt_conv2d *c)
+static bool bind(const gopt_group *g, gopt_window *w, gopt_windows *c)
 {
     const gopt_operand *x = &g->in[0];
     int n = x->rank - 2, last = n - 1;
     if (n < 1 || n > 2 || gopt_window_read(w, g->attrs, n, NULL) || !w->kernel[0])
         return false;
     gopt_window_bind(w, x->dim + 2);
-    *c = (gopt_conv2d){.batch = x->dim[0], .groups = x->dim[1], .channels = 1, .filters = 1};
     c->ih = n == 2 ? x->dim[2] : 1;
     c->iw = x->dim[2 + last];
     c->oh = n == 2 ? w->out[0] : 1;
@@ -45,23 +41,30 @@ static bool bind(const gopt_group *g, gopt_window *w, gopt_conv2d *c)
     return true;
 }
 
+/* Of a row with its padding: whole vectors are written at its end, and read from where the last window's begin. */
+static int64_t row_room(const gopt_windows *c, int width)
+{
+    int64_t written = c->pad_w + c->iw + width, read = (c->ow + 2 * width) * c->stride_w + c->kw * c->dilation_w;
+    return GOPT_MAX(written, read);
+}
+
 static bool fits(const gopt_group *g, const int64_t *knob, const gopt_target *t)
 {
     static const char *const ops[] = {"MaxPool", "AveragePool", NULL};
     gopt_window w;
-    gopt_conv2d c;
-    gopt_planes p;
-    (void)knob, (void)t;
+    gopt_windows c;
+    (void)knob;
     return gopt_group_is_any(g, ops) && g->n_out == 1 && gopt_group_has(g, 0) && g->in[0].dtype == GOPT_DTYPE_F32 &&
-           bind(g, &w, &c) && c.kh * c.kw <= MAX_TAPS && gopt_planes_of(&p, &c) && gopt_post_fits(g, g->post);
+           bind(g, &w, &c) && c.kw <= MOST && c.stride_w <= MOST && c.dilation_w <= MOST &&
+           row_room(&c, gopt_simd_for(t->isa)->width) <= INT32_MAX && gopt_post_fits(g, g->post);
 }
 
 static double flops(const gopt_group *g)
 {
     gopt_window w;
-    gopt_conv2d c;
+    gopt_windows c;
     bind(g, &w, &c);
-    return (8 * (double)(c.kh * c.kw) + 4 * gopt_post_cost(g->post)) * (double)gopt_operand_count(&g->out[0]);
+    return (4 * (double)(c.kh + c.kw) + 4 * gopt_post_cost(g->post)) * (double)gopt_operand_count(&g->out[0]);
 }
 
 static double cost(const gopt_group *g, const int64_t *knob, const gopt_target *t)
@@ -74,22 +77,19 @@ static void plan(spec *s, const gopt_group *g, const gopt_target *t)
 {
     gopt_window w;
     memset(s, 0, sizeof *s);
-    gopt_conv2d *c = &s->c;
+    gopt_windows *c = &s->c;
     bind(g, &w, c);
-    gopt_planes_of(&s->planes, c);
     s->simd = gopt_simd_for(t->isa);
     s->max = gopt_group_is(g, "", "MaxPool");
-    s->planes.fill = s->max ? -INFINITY : 0;
-    s->flat = c->ow < 3 * s->simd->width;
-    s->pixels = c->oh > 0 && c->ow > 0 ? (c->oh - 1) * s->planes.cols + c->ow : 0;
     s->padded = gopt_attr_int(g->attrs, "count_include_pad", 0);
     s->rim_h = c->ih + (s->padded && w.n == 2 ? w.pad_end[0] : 0);
     s->rim_w = c->iw + (s->padded ? w.pad_end[w.n - 1] : 0);
     int64_t reach_h = (c->oh - 1) * c->stride_h + (c->kh - 1) * c->dilation_h - c->pad_h;
     int64_t reach_w = (c->ow - 1) * c->stride_w + (c->kw - 1) * c->dilation_w - c->pad_w;
     s->even = reach_h < s->rim_h && reach_w < s->rim_w && (s->padded || (c->pad_h == 0 && c->pad_w == 0));
-    s->part = s->planes.size + SLACK + (s->flat ? s->pixels + SLACK : 0) + (s->max ? 0 : c->ow);
-    s->part = gopt_ceil_div(s->part, 16) * 16;
+    s->channels = g->in[0].dim[0] * g->in[0].dim[1];
+    c->room = row_room(c, s->simd->width);
+    s->part = gopt_ceil_div(c->room + (s->max ? 0 : c->ow), 16) * 16;
 }
 
 static gopt_work work(const gopt_group *g, const int64_t *knob, const gopt_target *t)
@@ -106,9 +106,6 @@ static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target 
     spec *s = memory;
     (void)knob;
     plan(s, g, t);
-    for (int64_t y = 0; y < s->c.kh; y++)
-        for (int64_t x = 0; x < s->c.kw; x++)
-            s->offset[y * s->c.kw + x] = gopt_planes_tap(&s->planes, &s->c, y, x);
     gopt_post_prepare(&s->post, g, g->post, s->simd);
 }
 
@@ -129,7 +126,7 @@ static float share_of(int64_t n)
 /* Sums to averages. by_column has room for a row. */
 static void average(const spec *s, float *out, float *by_column)
 {
-    const gopt_conv2d *c = &s->c;
+    const gopt_windows *c = &s->c;
     if (s->even) {
         s->simd->affine(out, out, c->oh * c->ow, 0, share_of(c->kh * c->kw), 0);
         return;
@@ -145,23 +142,16 @@ static void average(const spec *s, float *out, float *by_column)
 
 static void run_channel(const spec *s, const gopt_task *t, int64_t channel)
 {
-    const gopt_conv2d *c = &s->c;
-    float *plane = (float *)t->workspace + t->part * s->part, *own = plane + s->planes.size + SLACK;
+    const gopt_windows *c = &s->c;
+    float *row = (float *)t->workspace + t->part * s->part;
+    const float *in = (const float *)t->in[0] + channel * c->ih * c->iw;
     float *out = (float *)t->out[0] + channel * c->oh * c->ow;
-    gopt_taps taps = {.src = plane, .offset = s->offset, .n = c->kh * c->kw, .begin = s->planes.fill};
-    void (*collect)(const gopt_taps *, float *, int64_t) = s->max ? s->simd->taps_max : s->simd->taps;
-    s->simd->fill(plane + s->planes.size, 0, SLACK);
-    s->simd->spread(&s->planes, (const float *)t->in[0] + channel * c->ih * c->iw, plane);
-    if (s->flat) {
-        collect(&taps, own, s->pixels);
-        s->simd->compact(out, own, 0, s->pixels, s->planes.cols, c->ow);
+    if (s->max)
+        s->simd->windows_max(c, in, out, row);
+    else {
+        s->simd->windows_sum(c, in, out, row);
+        average(s, out, row + c->room);
     }
-    for (int64_t y = 0; !s->flat && y < c->oh; y++) {
-        taps.src = plane + y * s->planes.cols;
-        collect(&taps, out + y * c->ow, c->ow);
-    }
-    if (!s->max)
-        average(s, out, own + (s->flat ? s->pixels + SLACK : 0));
     gopt_post_run(&s->post, t->in, out, out, channel * c->oh * c->ow, c->oh * c->ow);
 }
 
@@ -169,7 +159,7 @@ static void run(const gopt_task *t)
 {
     const spec *s = t->spec;
     int64_t lo, hi;
-    gopt_share(s->c.batch * s->c.groups, 1, t->part, t->parts, &lo, &hi);
+    gopt_share(s->channels, 1, t->part, t->parts, &lo, &hi);
     for (; lo < hi; lo++)
         run_channel(s, t, lo);
 }
@@ -177,7 +167,7 @@ static void run(const gopt_task *t)
 const gopt_kernel gopt_kernel_pool_f32 = {
     .name = "pool_f32",
     .doc = "maxima and averages of windows in one or two dimensions",
-    .revision = 1,
+    .revision = 2,
     .fits = fits,
     .cost = cost,
     .work = work,

@@ -47,8 +47,14 @@ typedef struct gopt_planes {
     int n_y, n_x, y[GOPT_PLANES_MAX], x[GOPT_PLANES_MAX]; /* remainders of coordinates: one plane for each pair */
     int64_t rows, cols;                                   /* of a plane */
     int64_t size;                                         /* floats of a channel, all its planes */
-    float fill;                                           /* what padding reads as */
 } gopt_planes;
+
+/* Windows over a plane. */
+typedef struct gopt_windows {
+    int64_t ih, iw, oh, ow, kh, kw, stride_h, stride_w, dilation_h, dilation_w;
+    int64_t pad_h, pad_w; /* above, left */
+    int64_t room;         /* floats of a row with its padding and what vectors read past it */
+} gopt_windows;
 
 /* y[j] = begin + sum over k of weight[k] * src[offset[k] + j]; weights are 1 when NULL */
 typedef struct gopt_taps {
@@ -78,11 +84,13 @@ typedef struct gopt_simd {
     void (*transpose)(float *dst, int64_t dst_row, const float *src, int64_t src_row, int64_t rows, int64_t cols);
     void (*gemm)(const gopt_gemm *g);
     void (*taps)(const gopt_taps *t, float *y, int64_t n);
-    void (*taps_max)(const gopt_taps *t, float *y, int64_t n); /* the largest of begin and src[offset[k] + j] */
     /* Numbers [first, first + n) of rows of `cols`, of which src is the first, without those at columns from `used` on.
      * Reads up to a vector past the last one. */
     void (*compact)(float *dst, const float *src, int64_t first, int64_t n, int64_t cols, int64_t used);
     void (*spread)(const gopt_planes *p, const float *src, float *dst); /* one channel */
+    /* The largest, or the sum, of each window of one channel; row has w->room floats. Padding does not count. */
+    void (*windows_max)(const gopt_windows *w, const float *src, float *dst, float *row);
+    void (*windows_sum)(const gopt_windows *w, const float *src, float *dst, float *row);
     /* y[j] = sum of x[p * x_step] * b[p * b_row + j] */
     void (*gemv)(int64_t n, int64_t k, const float *x, int64_t x_step, const float *b, int64_t b_row, float *y);
     float (*dot)(int64_t n, const float *a, const float *b);

@@ -1,36 +1,23 @@
-/* depthwise.c: sums and maxima of shifted runs, and taking results that lie row by row together. */
+/* depthwise.c: sums of shifted runs, and taking results that lie row by row together. */
 #include "cpu/simd/parts.h"
 
 enum { WIDE = 4 }; /* vectors computed at once: enough to hide the latency of products */
 
-static inline __attribute__((always_inline)) vf add(vf acc, vf weight, vf v)
-{
-    return acc + weight * v;
-}
-
-static inline __attribute__((always_inline)) vf larger(vf acc, vf weight, vf v)
-{
-    (void)weight;
-    return v_max(acc, v);
-}
-
-typedef vf step_fn(vf acc, vf weight, vf v);
-
 /* Vectors at j and after it, the last one at `last`. */
 static inline __attribute__((always_inline)) void collect(const gopt_taps *t, float *dst, int64_t j, int64_t last,
-                                                          const int nv, step_fn *step)
+                                                          const int nv)
 {
     vf begin = v_splat(t->begin), a = begin, b = begin, c = begin, d = begin;
     for (int64_t k = 0; k < t->n; k++) {
         const float *p = t->src + t->offset[k];
         vf w = t->weight ? v_splat(t->weight[k]) : v_splat(1);
-        d = step(d, w, v_load(p + last));
+        d += w * v_load(p + last);
         if (nv > 1)
-            a = step(a, w, v_load(p + j));
+            a += w * v_load(p + j);
         if (nv > 2)
-            b = step(b, w, v_load(p + j + GOPT_VW));
+            b += w * v_load(p + j + GOPT_VW);
         if (nv > 3)
-            c = step(c, w, v_load(p + j + 2 * GOPT_VW));
+            c += w * v_load(p + j + 2 * GOPT_VW);
     }
     if (nv > 1)
         v_store(dst + j, a);
@@ -42,19 +29,19 @@ static inline __attribute__((always_inline)) void collect(const gopt_taps *t, fl
 }
 
 /* Fewer than a vector. */
-static inline __attribute__((always_inline)) void collect_few(const gopt_taps *t, float *dst, int64_t n, step_fn *step)
+static inline __attribute__((always_inline)) void collect_few(const gopt_taps *t, float *dst, int64_t n)
 {
     vf acc = v_splat(t->begin);
     for (int64_t k = 0; k < t->n; k++)
-        acc = step(acc, t->weight ? v_splat(t->weight[k]) : v_splat(1), v_load_part(t->src + t->offset[k], (int)n, 0));
+        acc += (t->weight ? v_splat(t->weight[k]) : v_splat(1)) * v_load_part(t->src + t->offset[k], (int)n, 0);
     v_store_part(dst, acc, (int)n);
 }
 
 /* The last vector may overlap the one before it. */
-static inline __attribute__((always_inline)) void run(const gopt_taps *t, float *dst, int64_t n, step_fn *step)
+void GOPT_LEVEL(gopt_taps_run)(const gopt_taps *t, float *dst, int64_t n)
 {
     if (n < GOPT_VW) {
-        collect_few(t, dst, n, step);
+        collect_few(t, dst, n);
         return;
     }
     for (int64_t j = 0; j < n; j += WIDE * GOPT_VW) {
@@ -62,24 +49,14 @@ static inline __attribute__((always_inline)) void run(const gopt_taps *t, float 
         int64_t last = j + (nv - 1) * GOPT_VW;
         last = last < n - GOPT_VW ? last : n - GOPT_VW;
         if (nv == WIDE)
-            collect(t, dst, j, last, WIDE, step);
+            collect(t, dst, j, last, WIDE);
         else if (nv == 3)
-            collect(t, dst, j, last, 3, step);
+            collect(t, dst, j, last, 3);
         else if (nv == 2)
-            collect(t, dst, j, last, 2, step);
+            collect(t, dst, j, last, 2);
         else
-            collect(t, dst, j, last, 1, step);
+            collect(t, dst, j, last, 1);
     }
-}
-
-void GOPT_LEVEL(gopt_taps_run)(const gopt_taps *t, float *dst, int64_t n)
-{
-    run(t, dst, n, add);
-}
-
-void GOPT_LEVEL(gopt_taps_max)(const gopt_taps *t, float *dst, int64_t n)
-{
-    run(t, dst, n, larger);
 }
 
 /* Whole vectors are stored where the rest of the output has room: the next row overwrites what is too much. */

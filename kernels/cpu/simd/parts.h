@@ -25,7 +25,8 @@ void GOPT_LEVEL(gopt_transpose)(float *dst, int64_t dst_row, const float *src, i
                                 int64_t cols);
 void GOPT_LEVEL(gopt_gemm)(const gopt_gemm *g);
 void GOPT_LEVEL(gopt_taps_run)(const gopt_taps *t, float *dst, int64_t n);
-void GOPT_LEVEL(gopt_taps_max)(const gopt_taps *t, float *dst, int64_t n);
+void GOPT_LEVEL(gopt_windows_max)(const gopt_windows *w, const float *src, float *dst, float *row);
+void GOPT_LEVEL(gopt_windows_sum)(const gopt_windows *w, const float *src, float *dst, float *row);
 void GOPT_LEVEL(gopt_compact)(float *dst, const float *src, int64_t first, int64_t n, int64_t cols, int64_t used);
 void GOPT_LEVEL(gopt_spread)(const gopt_planes *p, const float *src, float *dst);
 void GOPT_LEVEL(gopt_gemv)(int64_t n, int64_t k, const float *x, int64_t x_step, const float *b, int64_t b_row,

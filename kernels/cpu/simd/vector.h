@@ -38,21 +38,49 @@ static inline __attribute__((always_inline)) vi vi_splat(int x)
     return x - (vi){0};
 }
 
-/* The first n <= GOPT_VW elements at p, the rest `fill`. */
-static inline __attribute__((unused)) vf v_load_part(const float *p, int n, float fill)
+/* Which elements have a place below n. */
+static inline __attribute__((always_inline, unused)) vi v_below(int n)
 {
-    float v[GOPT_VW];
-    for (int i = 0; i < GOPT_VW; i++)
-        v[i] = i < n ? p[i] : fill;
-    return v_load(v);
+#if GOPT_VW == 16
+    static const vi place = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#elif GOPT_VW == 8
+    static const vi place = {0, 1, 2, 3, 4, 5, 6, 7};
+#else
+    static const vi place = {0, 1, 2, 3};
+#endif
+    return place < n;
 }
 
-static inline __attribute__((unused)) void v_store_part(float *p, vf v, int n)
+/* The first n <= GOPT_VW elements at p, the rest `fill`; nothing else is read. Compilers make a loop of it, so the
+ * masked instruction is asked for by name. */
+static inline __attribute__((always_inline, unused)) vf v_load_part(const float *p, int n, float fill)
 {
-    float s[GOPT_VW];
-    v_store(s, v);
+    vf v = fill - (vf){0};
+#if GOPT_VW == 16
+    unsigned short mask = (unsigned short)((1u << n) - 1);
+    __asm__("vmovups %1, %0%{%2%}" : "+v"(v) : "m"(*(const vf_memory *)p), "Yk"(mask));
+#elif GOPT_VW == 8
+    vf part;
+    __asm__("vmaskmovps %1, %2, %0" : "=x"(part) : "m"(*(const vf_memory *)p), "x"(v_below(n)));
+    v = (vf)((v_below(n) & (vi)part) | (~v_below(n) & (vi)v));
+#else
     for (int i = 0; i < n; i++)
-        p[i] = s[i];
+        v[i] = p[i];
+#endif
+    return v;
+}
+
+static inline __attribute__((always_inline, unused)) void v_store_part(float *p, vf v, int n)
+{
+#if GOPT_VW == 16
+    unsigned short mask = (unsigned short)((1u << n) - 1);
+    __asm__("vmovups %1, %0%{%2%}" : "+m"(*(vf_memory *)p) : "v"(v), "Yk"(mask));
+#elif GOPT_VW == 8
+    __asm__("vmaskmovps %1, %2, %0" : "+m"(*(vf_memory *)p) : "x"(v), "x"(v_below(n)));
+#else
+    for (int i = 0; i < n; i++)
+        p[i] = v[i];
+#endif
 }
 
 /* n <= GOPT_VW bools as masks. */
@@ -74,6 +102,14 @@ static inline __attribute__((always_inline, unused)) vf v_even(vf a, vf b)
 #else
     return __builtin_shufflevector(a, b, 0, 2, 4, 6);
 #endif
+}
+
+/* Elements 0, 2... 2 n - 2 at p, n <= GOPT_VW; nothing past the last one is read. */
+static inline __attribute__((always_inline, unused)) vf v_load_even(const float *p, int n)
+{
+    int first = 2 * n - 1 < GOPT_VW ? 2 * n - 1 : GOPT_VW;
+    vf a = v_load_part(p, first, 0);
+    return v_even(a, 2 * n - 1 > GOPT_VW ? v_load_part(p + GOPT_VW, 2 * n - 1 - GOPT_VW, 0) : a);
 }
 
 /* m has all bits of an element set or none. */
