@@ -5,10 +5,13 @@
 #include "cpu/post.h"
 #include "ref/window.h"
 
-enum { MOST = 1 << 15 }; /* elements along a row: products of them stay far from overflow */
+enum {
+    MAX_STEP = 1 << 15, /* of kernels, strides and dilations: their products stay far from overflow */
+    MAX_ROOM = 1 << 24  /* floats of a part */
+};
 
 typedef struct spec {
-    gopt_windows c; /* of a channel */
+    gopt_windows windows; /* of a channel */
     int64_t channels;
     const gopt_simd *simd;
     bool max;
@@ -19,52 +22,57 @@ typedef struct spec {
     gopt_post post;
 } spec;
 
-static bool bind(const gopt_group *g, gopt_window *w, gopt_windows *c)
+static bool bind(const gopt_group *g, gopt_window *w, gopt_windows *v)
 {
     const gopt_operand *x = &g->in[0];
     int n = x->rank - 2, last = n - 1;
     if (n < 1 || n > 2 || gopt_window_read(w, g->attrs, n, NULL) || !w->kernel[0])
         return false;
     gopt_window_bind(w, x->dim + 2);
-    c->ih = n == 2 ? x->dim[2] : 1;
-    c->iw = x->dim[2 + last];
-    c->oh = n == 2 ? w->out[0] : 1;
-    c->ow = w->out[last];
-    c->kh = n == 2 ? w->kernel[0] : 1;
-    c->kw = w->kernel[last];
-    c->stride_h = n == 2 ? w->stride[0] : 1;
-    c->stride_w = w->stride[last];
-    c->dilation_h = n == 2 ? w->dilation[0] : 1;
-    c->dilation_w = w->dilation[last];
-    c->pad_h = n == 2 ? w->pad[0] : 0;
-    c->pad_w = w->pad[last];
+    v->ih = n == 2 ? x->dim[2] : 1;
+    v->iw = x->dim[2 + last];
+    v->oh = n == 2 ? w->out[0] : 1;
+    v->ow = w->out[last];
+    v->kh = n == 2 ? w->kernel[0] : 1;
+    v->kw = w->kernel[last];
+    v->stride_h = n == 2 ? w->stride[0] : 1;
+    v->stride_w = w->stride[last];
+    v->dilation_h = n == 2 ? w->dilation[0] : 1;
+    v->dilation_w = w->dilation[last];
+    v->pad_h = n == 2 ? w->pad[0] : 0;
+    v->pad_w = w->pad[last];
     return true;
 }
 
 /* Of a row with its padding: whole vectors are written at its end, and read from where the last window's begin. */
-static int64_t row_room(const gopt_windows *c, int width)
+static int64_t row_room(const gopt_windows *v, int width)
 {
-    int64_t written = c->pad_w + c->iw + width, read = (c->ow + 2 * width) * c->stride_w + c->kw * c->dilation_w;
+    int64_t written = v->pad_w + v->iw + width, read = (v->ow + 2 * width) * v->stride_w + v->kw * v->dilation_w;
     return GOPT_MAX(written, read);
+}
+
+static bool is_moderate(const gopt_windows *v, int width)
+{
+    int64_t step = GOPT_MAX(GOPT_MAX(v->stride_w, v->dilation_w), GOPT_MAX(v->kh, v->kw));
+    return step <= MAX_STEP && row_room(v, width) <= MAX_ROOM;
 }
 
 static bool fits(const gopt_group *g, const int64_t *knob, const gopt_target *t)
 {
     static const char *const ops[] = {"MaxPool", "AveragePool", NULL};
     gopt_window w;
-    gopt_windows c;
+    gopt_windows v;
     (void)knob;
     return gopt_group_is_any(g, ops) && g->n_out == 1 && gopt_group_has(g, 0) && g->in[0].dtype == GOPT_DTYPE_F32 &&
-           bind(g, &w, &c) && c.kw <= MOST && c.stride_w <= MOST && c.dilation_w <= MOST &&
-           row_room(&c, gopt_simd_for(t->isa)->width) <= INT32_MAX && gopt_post_fits(g, g->post);
+           bind(g, &w, &v) && is_moderate(&v, gopt_simd_for(t->isa)->width) && gopt_post_fits(g, g->post);
 }
 
 static double flops(const gopt_group *g)
 {
     gopt_window w;
-    gopt_windows c;
-    bind(g, &w, &c);
-    return (4 * (double)(c.kh + c.kw) + 4 * gopt_post_cost(g->post)) * (double)gopt_operand_count(&g->out[0]);
+    gopt_windows v;
+    bind(g, &w, &v);
+    return (4 * (double)(v.kh + v.kw) + 4 * gopt_post_cost(g->post)) * (double)gopt_operand_count(&g->out[0]);
 }
 
 static double cost(const gopt_group *g, const int64_t *knob, const gopt_target *t)
@@ -77,19 +85,19 @@ static void plan(spec *s, const gopt_group *g, const gopt_target *t)
 {
     gopt_window w;
     memset(s, 0, sizeof *s);
-    gopt_windows *c = &s->c;
-    bind(g, &w, c);
+    gopt_windows *v = &s->windows;
+    bind(g, &w, v);
     s->simd = gopt_simd_for(t->isa);
     s->max = gopt_group_is(g, "", "MaxPool");
     s->padded = gopt_attr_int(g->attrs, "count_include_pad", 0);
-    s->rim_h = c->ih + (s->padded && w.n == 2 ? w.pad_end[0] : 0);
-    s->rim_w = c->iw + (s->padded ? w.pad_end[w.n - 1] : 0);
-    int64_t reach_h = (c->oh - 1) * c->stride_h + (c->kh - 1) * c->dilation_h - c->pad_h;
-    int64_t reach_w = (c->ow - 1) * c->stride_w + (c->kw - 1) * c->dilation_w - c->pad_w;
-    s->even = reach_h < s->rim_h && reach_w < s->rim_w && (s->padded || (c->pad_h == 0 && c->pad_w == 0));
+    s->rim_h = v->ih + (s->padded && w.n == 2 ? w.pad_end[0] : 0);
+    s->rim_w = v->iw + (s->padded ? w.pad_end[w.n - 1] : 0);
+    int64_t reach_h = (v->oh - 1) * v->stride_h + (v->kh - 1) * v->dilation_h - v->pad_h;
+    int64_t reach_w = (v->ow - 1) * v->stride_w + (v->kw - 1) * v->dilation_w - v->pad_w;
+    s->even = reach_h < s->rim_h && reach_w < s->rim_w && (s->padded || (v->pad_h == 0 && v->pad_w == 0));
     s->channels = g->in[0].dim[0] * g->in[0].dim[1];
-    c->room = row_room(c, s->simd->width);
-    s->part = gopt_ceil_div(c->room + (s->max ? 0 : c->ow), 16) * 16;
+    v->room = row_room(v, s->simd->width);
+    s->part = gopt_ceil_div(v->room + (s->max ? 0 : v->ow), 16) * 16;
 }
 
 static gopt_work work(const gopt_group *g, const int64_t *knob, const gopt_target *t)
@@ -126,33 +134,33 @@ static float share_of(int64_t n)
 /* Sums to averages. by_column has room for a row. */
 static void average(const spec *s, float *out, float *by_column)
 {
-    const gopt_windows *c = &s->c;
+    const gopt_windows *v = &s->windows;
     if (s->even) {
-        s->simd->affine(out, out, c->oh * c->ow, 0, share_of(c->kh * c->kw), 0);
+        s->simd->affine(out, out, v->oh * v->ow, 0, share_of(v->kh * v->kw), 0);
         return;
     }
-    int64_t top = s->padded ? -c->pad_h : 0, left = s->padded ? -c->pad_w : 0;
-    for (int64_t x = 0; x < c->ow; x++)
-        by_column[x] = share_of(inside(x * c->stride_w - c->pad_w, c->kw, c->dilation_w, left, s->rim_w));
-    for (int64_t y = 0; y < c->oh; y++) {
-        float a = share_of(inside(y * c->stride_h - c->pad_h, c->kh, c->dilation_h, top, s->rim_h));
-        s->simd->scale_row(out + y * c->ow, out + y * c->ow, c->ow, 0, a, 0, by_column, NULL);
+    int64_t top = s->padded ? -v->pad_h : 0, left = s->padded ? -v->pad_w : 0;
+    for (int64_t x = 0; x < v->ow; x++)
+        by_column[x] = share_of(inside(x * v->stride_w - v->pad_w, v->kw, v->dilation_w, left, s->rim_w));
+    for (int64_t y = 0; y < v->oh; y++) {
+        float a = share_of(inside(y * v->stride_h - v->pad_h, v->kh, v->dilation_h, top, s->rim_h));
+        s->simd->scale_row(out + y * v->ow, out + y * v->ow, v->ow, 0, a, 0, by_column, NULL);
     }
 }
 
 static void run_channel(const spec *s, const gopt_task *t, int64_t channel)
 {
-    const gopt_windows *c = &s->c;
+    const gopt_windows *v = &s->windows;
     float *row = (float *)t->workspace + t->part * s->part;
-    const float *in = (const float *)t->in[0] + channel * c->ih * c->iw;
-    float *out = (float *)t->out[0] + channel * c->oh * c->ow;
+    const float *in = (const float *)t->in[0] + channel * v->ih * v->iw;
+    float *out = (float *)t->out[0] + channel * v->oh * v->ow;
     if (s->max)
-        s->simd->windows_max(c, in, out, row);
+        s->simd->windows_max(v, in, out, row);
     else {
-        s->simd->windows_sum(c, in, out, row);
-        average(s, out, row + c->room);
+        s->simd->windows_sum(v, in, out, row);
+        average(s, out, row + v->room);
     }
-    gopt_post_run(&s->post, t->in, out, out, channel * c->oh * c->ow, c->oh * c->ow);
+    gopt_post_run(&s->post, t->in, out, out, channel * v->oh * v->ow, v->oh * v->ow);
 }
 
 static void run(const gopt_task *t)
