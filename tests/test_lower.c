@@ -1,5 +1,7 @@
 /* test_lower.c: what plans compute: values that branches capture, views, decisions, bundles. Always compared with the
  * reference executor. */
+#include <unistd.h>
+
 #include "bundle.h"
 #include "compile.h"
 #include "support/compiled.h"
@@ -67,6 +69,21 @@ static void a_branch_must_not_lose_what_it_captures(void **state)
         check(test_model_captured, &c, *state, "captured");
         check(test_model_looping, &c, *state, "looping");
     }
+}
+
+/* A stride that passes the import check must not make a kernel look at every remainder of it. */
+static void the_largest_stride_is_no_more_work_than_any(void **state)
+{
+    static const char text[] = "input x float32[1,4,9,9]\nconst w float32[4,1,3,3] random(1)\n"
+                               "c: y float32[1,4,1,9] = Conv(x, w) {group=4, pads=[1,1,1,1], strides=[2147483647,1]}\n"
+                               "output y\n";
+    gopt_config baseline, all;
+    gopt_config_baseline(&baseline);
+    gopt_config_default(&all);
+    alarm(30);
+    check(text, &baseline, *state, "baseline");
+    check(text, &all, *state, "default");
+    alarm(0);
 }
 
 /* ---- aliases ---- */
@@ -174,6 +191,7 @@ int main(void)
         D(every_pass_alone_and_left_out_keeps_the_results),
         D(a_bundle_keeps_bodies_views_and_code),
         D(a_branch_must_not_lose_what_it_captures),
+        D(the_largest_stride_is_no_more_work_than_any),
         D(views_move_no_data),
         D(ports_are_what_the_model_declares),
         D(reuse_is_a_decision),

@@ -1,5 +1,7 @@
 #include "cpu/planes.h"
 
+enum { MAX_STRIDE = 4096 }; /* every remainder is looked at */
+
 /* Remainders modulo the stride that taps have, ascending; their number, 0 when over the limit. */
 static int remainders(int64_t taps, int64_t dilation, int64_t stride, int *out)
 {
@@ -18,6 +20,8 @@ static int remainders(int64_t taps, int64_t dilation, int64_t stride, int *out)
 
 bool gopt_planes_of(gopt_planes *p, const gopt_conv2d *c)
 {
+    if (c->stride_h >= MAX_STRIDE || c->stride_w >= MAX_STRIDE)
+        return false;
     *p = (gopt_planes){.ih = c->ih, .iw = c->iw, .pad_h = c->pad_h, .pad_w = c->pad_w};
     p->stride_h = c->stride_h;
     p->stride_w = c->stride_w;
@@ -28,7 +32,7 @@ bool gopt_planes_of(gopt_planes *p, const gopt_conv2d *c)
     p->size = p->n_y * p->n_x * p->rows * p->cols;
     if (p->size % 1024 == 0)
         p->size += 16; /* or the channels would all meet in the same few lines of the first cache */
-    return p->n_y && p->n_x && c->stride_h < 4096 && c->stride_w < 4096;
+    return p->n_y && p->n_x;
 }
 
 static int64_t find(const int *list, int64_t r)

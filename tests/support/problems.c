@@ -174,6 +174,8 @@ const problem_text problems[] = {
          NULL),
     POOL("AveragePool", "kernel_shape=7,7", "f32[1,30,7,7]", NULL),
     POOL("AveragePool", "kernel_shape=4 strides=3", "f32[1,3,50]", NULL),
+    POOL("MaxPool", "kernel_shape=2,3 strides=2147483647,3 pads=0,1,0,2", "f32[1,3,9,40]", NULL),
+    POOL("MaxPool", "kernel_shape=3,1 strides=1,1 pads=1,0,1,0", "f32[1,3,40,1]", NULL),
     MOVE("copy_any", "Reshape", NULL, "f32[2,3,4] i64[2]={6,4}!", "max(acc, const(0))"),
     MOVE("copy_any", "Flatten", "axis=2", "i64[2,3,4]", NULL),
     MOVE("copy_any", "Unsqueeze", NULL, "u8[70] i64[1]={0}!", NULL),
