@@ -2,7 +2,6 @@
 slow, and large."""
 import json
 import os
-import resource
 import subprocess
 import sys
 
@@ -37,25 +36,23 @@ def sizes(shape):
     return {name: int(size) for name, size in (part.rsplit("=", 1) for part in shape.split(",") if part)}
 
 
-def peer(task, model, shape):
-    """One of the tasks of peer.py, in a process of its own."""
+def peer(task, model, shape, fill=None):
+    """One of the tasks of peer.py, in a process of its own. `fill`: values of inputs that are not all zero, by name."""
     here = os.path.dirname(os.path.abspath(__file__))
-    return run_json([sys.executable, f"{here}/peer.py", task, str(model), json.dumps(shape)])
+    return run_json([sys.executable, f"{here}/peer.py", task, str(model), json.dumps(shape),
+                     json.dumps(fill or {})])
 
 
 def peak_bytes(command):
-    """Most memory that the command and what it waits for held at once. Never less than this process's own: its memory
-    is the command's until that is loaded."""
-    quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0), (os.POSIX_SPAWN_DUP2, 1, 2)]
-    pid = os.posix_spawnp(command[0], command, os.environ, file_actions=quiet)
-    _, status, usage = os.wait4(pid, 0)
-    if status:
-        raise Failed(f"{command[0]} {command[1]}: exit code {os.waitstatus_to_exitcode(status)}")
-    return usage.ru_maxrss * 1024
-
-
-def own_peak_bytes():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """Most memory that the command held at once, as GNU time sees it: a process begins with the peak of whoever started
+    it, and time is small."""
+    try:
+        done = subprocess.run(["time", "-f", "%M", *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    except FileNotFoundError:
+        raise Failed("needs GNU time (apt install time)") from None
+    if done.returncode:
+        raise Failed(f"{command[0]} {command[1]}: exit code {done.returncode}")
+    return int(done.stderr.split()[-1]) * 1024
 
 
 def mib(size):

@@ -1,5 +1,6 @@
-"""ONNX Runtime's side of a comparison: peer.py count|time|memory|symbols|inputs:FOLDER MODEL SIZES prints one JSON
-object."""
+"""ONNX Runtime's side of a comparison: peer.py count|time|memory|symbols|inputs:FOLDER MODEL SIZES FILL prints one JSON
+object. SIZES are those of symbolic dimensions (the D-th of input X is X_dD where it has no name), FILL the values of the
+inputs that are not all zero, both as JSON."""
 import json
 import os
 import sys
@@ -60,15 +61,14 @@ def measure_time(model, shape):
 TYPES = {"float": "float32", "double": "float64", "bool": "bool"}
 
 
-def zeros(s, shape):
-    """An input of zeros for each of the model's."""
+def make_inputs(s, shape, fill):
     import numpy as np
 
     made = {}
     for i in s.get_inputs():
         name = i.type[len("tensor("):-1]
-        dims = [shape.get(d, 1) if isinstance(d, str) or d is None else d for d in i.shape]
-        made[i.name] = np.zeros(dims, TYPES.get(name, name))
+        dims = [d if isinstance(d, int) else shape.get(d or f"{i.name}_d{k}", 1) for k, d in enumerate(i.shape)]
+        made[i.name] = np.full(dims, fill.get(i.name, 0), TYPES.get(name, name))
     return made
 
 
@@ -77,24 +77,24 @@ def resident(field):
         return next(int(line.split()[1]) * 1024 for line in f if line.startswith(field))
 
 
-def measure_memory(model, shape):
+def measure_memory(model, shape, fill):
     """Most memory while a session is made and run once, less what the process held before."""
     import numpy  # noqa: F401 (counted before)
     import onnxruntime as ort
 
     before = resident("VmRSS")
     s = session(ort, model, options(ort, shape, ort.GraphOptimizationLevel.ORT_ENABLE_ALL))
-    s.run(None, zeros(s, shape))
+    s.run(None, make_inputs(s, shape, fill))
     return {"bytes": resident("VmHWM") - before}
 
 
-def write_inputs(model, shape, folder):
+def write_inputs(model, shape, fill, folder):
     import numpy as np
     import onnxruntime as ort
 
     s = session(ort, model, options(ort, {}, ort.GraphOptimizationLevel.ORT_DISABLE_ALL))
     files = {}
-    for k, (name, value) in enumerate(zeros(s, shape).items()):
+    for k, (name, value) in enumerate(make_inputs(s, shape, fill).items()):
         files[name] = f"{folder}/{k}.npy"
         np.save(files[name], value)
     return files
@@ -109,13 +109,15 @@ def symbols(model, shape):
 
 
 def main():
-    task, model, shape = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
-    tasks = {"count": count, "time": measure_time, "memory": measure_memory, "symbols": symbols}
+    task, model, shape, fill = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), json.loads(sys.argv[4])
+    tasks = {"count": count, "time": measure_time, "symbols": symbols}
     said = os.dup(1)
     os.dup2(2, 1)  # what libraries print is no part of the answer
     try:
         if task.startswith("inputs:"):
-            answer = write_inputs(model, shape, task.split(":", 1)[1])
+            answer = write_inputs(model, shape, fill, task.split(":", 1)[1])
+        elif task == "memory":
+            answer = measure_memory(model, shape, fill)
         else:
             answer = tasks[task](model, shape)
     except Exception as e:  # whatever the peer throws is its answer
