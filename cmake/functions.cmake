@@ -101,6 +101,9 @@ function(gopt_add_kernels)
     if(NOT GOPT_SANITIZE) # whose symbols come with the program
         target_link_options(libgopt-shared PRIVATE -Wl,--no-undefined)
     endif()
+    # Not Requires.private: the flags of what it names would reach whoever only includes gopt.h.
+    set(foreign ${YAML_LDFLAGS} ${XXHASH_LDFLAGS} ${CJSON_LDFLAGS})
+    list(JOIN foreign " " GOPT_PC_LIBS)
     file(RELATIVE_PATH GOPT_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
     configure_file(cmake/gopt.pc.in generated/gopt.pc @ONLY)
     install(TARGETS libgopt libgopt-shared)

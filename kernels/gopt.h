@@ -2,12 +2,15 @@
  *
  * Open a model (a manifest or a bundle), make one session per thread, bind inputs, run, read outputs:
  *
- *     gopt_err e = {0};
- *     gopt_model *m;  gopt_session *s;
- *     if (gopt_model_open(&m, "out/manifest.yaml", NULL, &e) || gopt_session_new(&s, m, &e)) die(e.msg);
- *     gopt_session_bind(s, 0, &image, &e);          // borrowed until the next bind or the session's end
- *     if (gopt_session_run(s, &e)) die(e.msg);
- *     const gopt_tensor *scores = gopt_session_output(s, 0);
+ *     gopt_model_open(&model, "out/manifest.yaml", NULL, &e);
+ *     gopt_session_new(&session, model, &e);
+ *     gopt_session_bind(session, 0, &input, &e);    // borrowed until the next bind or the session's end
+ *     gopt_session_run(session, &e);
+ *     const gopt_tensor *scores = gopt_session_output(session, 0);
+ *     gopt_session_free(session);
+ *     gopt_model_close(model);
+ *
+ * Whatever returns a gopt_status returned GOPT_OK, or e.msg says why not. The README has it as a whole program.
  */
 #ifndef GOPT_H
 #define GOPT_H
