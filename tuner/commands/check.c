@@ -1,7 +1,6 @@
 /* check.c: gopt check: is the decision still good? Model, machine, library, bundles and, when asked for, performance.
  */
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "json.h"
 #include "manifest.h"
 #include "onnx/model.h"
+#include "promise.h"
 #include "rounds.h"
 #include "runner.h"
 #include "subject.h"
@@ -22,7 +22,7 @@ typedef struct options {
     bool measure, json;
 } options;
 
-typedef enum state { SAME, CHANGED, UNKNOWN, STATE_COUNT } state;
+typedef enum state { SAME, FASTER, CHANGED, SLOWER, UNKNOWN, STATE_COUNT } state;
 
 typedef struct finding {
     const char *what;
@@ -147,23 +147,19 @@ static void check_bundles(check *c)
 
 /* ---- performance ---- */
 
-static const double LATENCY_SLACK = 0.15; /* two sessions of one machine differ by so much */
-
 static void judge_latency(check *c, const gopt_manifest_choice *chosen, const gopt_rounds *r)
 {
-    char now[32], then[32];
-    gopt_latency x = gopt_latency_of(r->lane[0].ns, r->n);
-    double ratio = x.median.value / chosen->latency_ns.value;
-    gopt_text_ns(now, x.median.value);
-    gopt_text_ns(then, chosen->latency_ns.value);
-    if (!isfinite(ratio))
-        note(c, "latency", UNKNOWN, "%s now, the manifest says nothing", now);
-    else if (r->busy_share > 0.5 && ratio > 1 + LATENCY_SLACK)
-        note(c, "latency", UNKNOWN, "%s now, %s when tuned, but the machine is busy with other things", now, then);
-    else if (ratio > 1 + LATENCY_SLACK)
-        note(c, "latency", CHANGED, "%s now, %s when tuned: %.0f %% slower", now, then, 100 * (ratio - 1));
-    else
-        note(c, "latency", SAME, "%s now, %s when tuned", now, then);
+    static const state states[] = {[GOPT_PROMISE_KEPT] = SAME,
+                                   [GOPT_PROMISE_FASTER] = FASTER,
+                                   [GOPT_PROMISE_SLOWER] = SLOWER,
+                                   [GOPT_PROMISE_UNKNOWN] = UNKNOWN};
+    const gopt_manifest_figure *was = &chosen->latency_ns;
+    gopt_estimate now = gopt_latency_of(r->lane[0].ns, r->n).median,
+                  then = {.value = was->value, .lo = was->lo, .hi = was->hi};
+    gopt_text detail = {0};
+    gopt_promise p = gopt_promise_judge(&now, &then, r->busy_share, &detail);
+    note(c, "latency", states[p], "%s", gopt_text_str(&detail));
+    gopt_text_fini(&detail);
 }
 
 static void judge_choice(check *c, const gopt_rounds *r)
@@ -210,6 +206,19 @@ static gopt_status check_performance(check *c, gopt_err *e)
 
 /* ---- the command ---- */
 
+static bool is_drift(state s)
+{
+    return s == CHANGED || s == SLOWER;
+}
+
+static bool has_drifted(const check *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (is_drift(c->finding[i].state))
+            return true;
+    return false;
+}
+
 static bool any(const check *c, state s)
 {
     for (int i = 0; i < c->n; i++)
@@ -220,13 +229,15 @@ static bool any(const check *c, state s)
 
 static gopt_status tell(const check *c, gopt_err *e)
 {
-    static const char *const words[STATE_COUNT] = {"unchanged", "changed", "unknown"};
-    bool drift = any(c, CHANGED);
+    static const char *const words[STATE_COUNT] = {
+        [SAME] = "unchanged", [FASTER] = "faster", [CHANGED] = "changed", [SLOWER] = "slower", [UNKNOWN] = "unknown"};
+    bool drift = has_drifted(c);
     if (!c->o->json) {
         for (int i = 0; i < c->n; i++)
             printf("%-9s %-9s  %s\n", c->finding[i].what, words[c->finding[i].state], c->finding[i].detail);
         puts(drift             ? "drift: tune again"
              : any(c, UNKNOWN) ? "no drift seen, but not all could be looked at"
+             : any(c, FASTER)  ? "no drift; tune again for figures that hold now"
                                : "no drift");
         return GOPT_OK;
     }
@@ -249,10 +260,10 @@ static gopt_status look(check *c, gopt_err *e)
     check_machine(c);
     check_library(c);
     check_bundles(c);
-    if (c->o->measure && c->m->n_clusters && !any(c, CHANGED))
+    if (c->o->measure && c->m->n_clusters && !has_drifted(c))
         GOPT_TRY(check_performance(c, e));
     GOPT_TRY(tell(c, e));
-    if (any(c, CHANGED))
+    if (has_drifted(c))
         return GOPT_EDIFF;
     return c->finding[0].state == UNKNOWN ? gopt_fail(e, GOPT_EINPUT, "%s", c->finding[0].detail) : GOPT_OK;
 }
