@@ -1,6 +1,7 @@
-"""ONNX Runtime's side of a comparison: peer.py count|time|memory|symbols|inputs:FOLDER MODEL SIZES FILL prints one JSON
-object. SIZES are those of symbolic dimensions (the D-th of input X is X_dD where it has no name), FILL the values of the
-inputs that are not all zero, both as JSON."""
+"""ONNX Runtime's side of a comparison: peer.py count|time|memory|inputs:FOLDER MODEL SIZES FILL prints one JSON object.
+SIZES are those of symbolic dimensions (the D-th of input X is X_dD where it has no name), FILL the values of the inputs
+that are not all zero, both as JSON. peer.py survey LIST {} {} prints one for the models that a file names, one a line
+with the folder of its data or nothing."""
 import json
 import os
 import sys
@@ -100,17 +101,70 @@ def write_inputs(model, shape, fill, folder):
     return files
 
 
-def symbols(model, shape):
-    """Names of symbolic dimensions of the inputs, each with a size of 2."""
+def dims_of(model):
+    """Names of symbolic dimensions, each with its places: an input that is no initializer, and an axis. One without a
+    name is called as gopt calls it."""
+    import collections
+
+    own = {i.name for i in model.graph.initializer}
+    places = collections.defaultdict(list)
+    for i in (v for v in model.graph.input if v.name not in own):
+        for axis, d in enumerate(i.type.tensor_type.shape.dim):
+            if d.dim_param or d.dim_value <= 0:
+                places[d.dim_param or f"{i.name}_d{axis}"].append((i.name, axis))
+    return places
+
+
+def data_shapes(folder):
+    """Shapes of the inputs in a test_data_set_*, by their names."""
     import onnx
 
-    inputs = onnx.load(model, load_external_data=False).graph.input
-    return {d.dim_param: shape.get(d.dim_param, 2) for i in inputs for d in i.type.tensor_type.shape.dim if d.dim_param}
+    shapes = {}
+    for name in os.listdir(folder):
+        if name.startswith("input_"):
+            with open(f"{folder}/{name}", "rb") as f:
+                tensor = onnx.TensorProto.FromString(f.read())
+            shapes[tensor.name] = list(tensor.dims)
+    return shapes
+
+
+def is_half(model):
+    """Somewhere it computes in 16 bits."""
+    from onnx import TensorProto
+
+    half = {TensorProto.FLOAT16, TensorProto.BFLOAT16}
+    return (any(i.data_type in half for i in model.graph.initializer)
+            or any(v.type.tensor_type.elem_type in half for v in (*model.graph.input, *model.graph.output))
+            or any(a.i in half for n in model.graph.node if n.op_type == "Cast" for a in n.attribute))
+
+
+def look(path, data):
+    """Sizes for symbolic dimensions (those of the data, else 2), whether the model computes in 16 bits, nodes that ONNX
+    Runtime leaves, None: it cannot load the model."""
+    import onnx
+
+    model = onnx.load(path, load_external_data=False)
+    shapes = data_shapes(data) if data else {}
+    sizes = {}
+    for name, places in dims_of(model).items():
+        known = [shapes[i][axis] for i, axis in places if len(shapes.get(i, [])) > axis]
+        sizes[name] = max(known, default=2)
+    try:
+        after = count(path, sizes)["after"]
+    except Exception:  # whatever it throws
+        after = None
+    return {"sizes": sizes, "half": is_half(model), "after": after}
+
+
+def survey(listing, _):
+    with open(listing) as f:
+        rows = [line.rstrip("\n").split("\t") for line in f]
+    return {path: look(path, data) for path, data in rows}
 
 
 def main():
     task, model, shape, fill = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), json.loads(sys.argv[4])
-    tasks = {"count": count, "time": measure_time, "symbols": symbols}
+    tasks = {"count": count, "time": measure_time, "survey": survey}
     said = os.dup(1)
     os.dup2(2, 1)  # what libraries print is no part of the answer
     try:
