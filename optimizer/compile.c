@@ -78,6 +78,8 @@ static gopt_status lower(gopt_plan **out, gopt_graph *g, const gopt_config *c, c
     p->backing = g;
     p->backing_free = free_graph;
     *out = p;
+    if (g->family->backing_drop)
+        g->family->backing_drop(g->family->backing); /* what passes have read and nobody may read again */
     log->no_compiler = g->family->decisions.generate && !gopt_cc_find()->path[0];
     clocked(log, GOPT_STAGE_kernel_selection, &since);
     if (g->family->decisions.prepack)

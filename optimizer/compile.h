@@ -51,8 +51,9 @@ typedef struct gopt_compile_options {
     void *lookup_ctx;
 } gopt_compile_options;
 
-/* Consumes g (frees it, or hands its constants' backing to the plan) whatever the outcome. All inputs' shapes must be
- * bound. The log is zeroed first and is valid also on failure. */
+/* Consumes g (frees it, or hands its constants' backing to the plan) whatever the outcome, and with it the elements of
+ * its constants: of those that only packed forms are read, the memory is given back. All inputs' shapes must be bound.
+ * The log is zeroed first and is valid also on failure. */
 gopt_status gopt_compile(gopt_plan **out, gopt_graph *g, const gopt_config *c, const gopt_compile_options *o,
                          gopt_compile_log *log, gopt_err *e);
 void gopt_compile_log_fini(gopt_compile_log *log);

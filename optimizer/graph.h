@@ -72,6 +72,7 @@ typedef struct gopt_family {
     gopt_decisions decisions;
     void *backing; /* what constants' data are borrowed from (mapped files); see import.h */
     void (*backing_free)(void *backing);
+    void (*backing_drop)(void *backing); /* gives its memory back until it is read again */
 } gopt_family;
 
 struct gopt_graph {

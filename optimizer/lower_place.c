@@ -1,62 +1,8 @@
-/* lower_place.c: weights laid out for their kernels, activations placed in the arena. */
+/* lower_place.c: activations placed in the arena, weights and workspace summed. */
 #include <string.h>
 
 #include "lower.h"
 #include "memory.h"
-
-static size_t packed_bytes(const gopt_plan *main_plan, const gopt_step *s, int k)
-{
-    return s->kernel && s->kernel->packed_bytes && s->group.in[k].constant
-               ? s->kernel->packed_bytes(&s->group, s->knob, &main_plan->target, k)
-               : 0;
-}
-
-/* p->values has room for the new value. */
-static gopt_status pack_operand(gopt_plan *main_plan, gopt_plan *p, gopt_step *s, int k, size_t bytes, gopt_err *e)
-{
-    void *data = gopt_arena_take(&main_plan->arena, 1, GOPT_MAX(bytes, (size_t)GOPT_ARENA_ALIGN));
-    if (!data)
-        return gopt_oom(e);
-    GOPT_TRY(gopt_kernel_pack(s->kernel, &s->group, s->knob, &main_plan->target, k, data, e));
-    p->values[p->n_values] = (gopt_plan_value){.dtype = GOPT_DTYPE_U8,
-                                               .rank = 1,
-                                               .dim = {(int64_t)bytes},
-                                               .place = GOPT_PLACE_CONST,
-                                               .bytes = bytes,
-                                               .data = data};
-    s->in[k] = p->n_values++;
-    ((gopt_operand *)s->group.in)[k].packed = true;
-    return GOPT_OK;
-}
-
-static gopt_status pack_plan(gopt_plan *main_plan, gopt_plan *p, gopt_err *e)
-{
-    int more = 0;
-    for (int i = 0; i < p->n_steps; i++) {
-        for (int k = 0; k < p->steps[i].group.n_in; k++)
-            more += packed_bytes(main_plan, &p->steps[i], k) > 0;
-        for (int b = 0; b < p->steps[i].n_bodies; b++)
-            GOPT_TRY(pack_plan(main_plan, p->steps[i].body[b], e));
-    }
-    gopt_plan_value *grown = GOPT_NEW(&main_plan->arena, gopt_plan_value, p->n_values + more);
-    if (!grown)
-        return gopt_oom(e);
-    if (p->n_values)
-        memcpy(grown, p->values, (size_t)p->n_values * sizeof *grown);
-    p->values = grown;
-    for (int i = 0; i < p->n_steps; i++)
-        for (int k = 0; k < p->steps[i].group.n_in; k++) {
-            size_t bytes = packed_bytes(main_plan, &p->steps[i], k);
-            if (bytes)
-                GOPT_TRY(pack_operand(main_plan, p, &p->steps[i], k, bytes, e));
-        }
-    return GOPT_OK;
-}
-
-gopt_status gopt_lower_pack(gopt_plan *p, gopt_err *e)
-{
-    return pack_plan(p, p, e);
-}
 
 typedef struct placing {
     gopt_plan *plan;

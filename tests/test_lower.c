@@ -183,6 +183,28 @@ static void packing_is_a_decision(void **state)
     gopt_plan_free(p);
 }
 
+static bool is_there(const gopt_plan *p, const char *name)
+{
+    for (int i = 0; i < p->n_values; i++)
+        if (p->values[i].name && !strcmp(p->values[i].name, name))
+            return p->values[i].data;
+    fail_msg("no value %s", name);
+    return false;
+}
+
+static void weights_that_only_packed_forms_are_read_of_are_forgotten(void **state)
+{
+    gopt_config c = test_config("pass.prepack=on", NULL);
+    gopt_plan *p = test_compile(test_model_heavy, &c, *state, NULL);
+    assert_int_equal(packed(p), 6);
+    assert_false(is_there(p, "u"));
+    assert_false(is_there(p, "v"));
+    assert_true(is_there(p, "w"));
+    assert_true(is_there(p, "k"));
+    test_plan_matches(p, test_model_heavy, "forgotten weights");
+    gopt_plan_free(p);
+}
+
 #define D(f) cmocka_unit_test_setup_teardown(f, test_dir_setup, test_dir_teardown)
 
 int main(void)
@@ -196,6 +218,7 @@ int main(void)
         D(ports_are_what_the_model_declares),
         D(reuse_is_a_decision),
         D(packing_is_a_decision),
+        D(weights_that_only_packed_forms_are_read_of_are_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,10 @@ static void a_difference_is_named(void **state)
 {
     (void)state;
     static const row rows[] = {
-        {{128, 126, 131, 99}, {183, 180, 187, 99}, 0, GOPT_PROMISE_FASTER,
+        {{128, 126, 131, 99},
+         {183, 180, 187, 99},
+         0,
+         GOPT_PROMISE_FASTER,
          "128 us [126 us, 131 us] now, 183 us [180 us, 187 us] when tuned, ratio 0.699 [0.674, 0.728]: faster"},
         {{128, 126, 131, 99}, {183, 180, 187, 99}, 1, GOPT_PROMISE_FASTER, "faster than when tuned"},
         {{183, 180, 187, 99}, {128, 126, 131, 99}, 0, GOPT_PROMISE_SLOWER, "43 % slower than when tuned"},

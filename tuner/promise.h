@@ -5,7 +5,12 @@
 #include "base/text.h"
 #include "stats.h"
 
-typedef enum gopt_promise { GOPT_PROMISE_KEPT, GOPT_PROMISE_FASTER, GOPT_PROMISE_SLOWER, GOPT_PROMISE_UNKNOWN } gopt_promise;
+typedef enum gopt_promise {
+    GOPT_PROMISE_KEPT,
+    GOPT_PROMISE_FASTER,
+    GOPT_PROMISE_SLOWER,
+    GOPT_PROMISE_UNKNOWN
+} gopt_promise;
 
 /* Of the median latency now against the one of the manifest, both with intervals, ns: faster or slower only when their
  * ratio's interval excludes 1 and the ratio is beyond what two sessions of one machine differ by. busy_share: of the

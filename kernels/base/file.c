@@ -54,6 +54,14 @@ void gopt_file_unmap(gopt_mapping *m)
     *m = (gopt_mapping){0};
 }
 
+void gopt_pages_drop(const void *data, size_t bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = ((uintptr_t)data + page - 1) / page * page, to = ((uintptr_t)data + bytes) / page * page;
+    if (from < to)
+        madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
 bool gopt_fd_write(int fd, const void *p, size_t bytes)
 {
     for (const char *at = p; bytes > 0;) {

@@ -12,6 +12,9 @@ typedef struct gopt_mapping {
 /* Maps a regular file read-only (private). EIO with the reason otherwise; the message starts with the path. */
 gopt_status gopt_file_map(gopt_mapping *out, const char *path, gopt_err *e);
 void gopt_file_unmap(gopt_mapping *m);
+/* Gives the whole pages of a piece of memory back to the system. Those of a mapped file are read again when touched; of
+ * any other memory the contents are lost. */
+void gopt_pages_drop(const void *data, size_t bytes);
 /* Writes the concatenation of n pieces to path, atomically and durably. */
 typedef struct gopt_piece {
     const void *data;

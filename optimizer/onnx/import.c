@@ -67,6 +67,7 @@ static gopt_status give_backing(gopt_onnx_importer *x, const char *path, gopt_er
         return gopt_oom(e);
     f->backing = b;
     f->backing_free = gopt_onnx_backing_fini;
+    f->backing_drop = gopt_onnx_backing_drop;
     x->file_given = true;
     GOPT_TRY(gopt_onnx_backing_add(b, x->file, &f->arena, e));
     x->folder = (gopt_onnx_folder){.model = path, .backing = b, .arena = &f->arena};

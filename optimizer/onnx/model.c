@@ -3,8 +3,6 @@
 
 #include <nettle/sha2.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 gopt_status gopt_onnx_backing_add(gopt_onnx_backing *b, gopt_mapping m, gopt_arena *a, gopt_err *e)
 {
@@ -26,12 +24,11 @@ void gopt_onnx_backing_fini(void *backing)
     b->n = 0;
 }
 
-void gopt_onnx_pages_drop(const void *data, size_t bytes)
+void gopt_onnx_backing_drop(void *backing)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t from = ((uintptr_t)data + page - 1) / page * page, to = ((uintptr_t)data + bytes) / page * page;
-    if (from < to)
-        madvise((void *)from, to - from, MADV_DONTNEED);
+    const gopt_onnx_backing *b = backing;
+    for (int i = 0; i < b->n; i++)
+        gopt_pages_drop(b->at[i].data, b->at[i].bytes);
 }
 
 void gopt_onnx_sha256(const gopt_mapping *m, char hex[65])
@@ -43,7 +40,7 @@ void gopt_onnx_sha256(const gopt_mapping *m, char hex[65])
     for (size_t at = 0; at < m->bytes; at += CHUNK) {
         size_t n = GOPT_MIN(m->bytes - at, (size_t)CHUNK);
         sha256_update(&ctx, n, m->data + at);
-        gopt_onnx_pages_drop(m->data + at, n);
+        gopt_pages_drop(m->data + at, n);
     }
     sha256_digest(&ctx, sizeof digest, digest);
     for (size_t i = 0; i < sizeof digest; i++)

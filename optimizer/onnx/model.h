@@ -17,10 +17,9 @@ typedef struct gopt_onnx_backing {
 /* Takes over the mapping, also on failure. */
 gopt_status gopt_onnx_backing_add(gopt_onnx_backing *b, gopt_mapping m, gopt_arena *a, gopt_err *e);
 void gopt_onnx_backing_fini(void *backing); /* unmaps; the form of gopt_family.backing_free */
+void gopt_onnx_backing_drop(void *backing); /* the form of gopt_family.backing_drop */
 
 /* Hexadecimal SHA-256 of a file. Its pages are handed back on the way: no more of them stay resident than before. */
 void gopt_onnx_sha256(const gopt_mapping *m, char hex[65]);
-/* Gives the pages of a part of a mapping back to the system; they are read again when touched. */
-void gopt_onnx_pages_drop(const void *data, size_t bytes);
 
 #endif

@@ -112,7 +112,7 @@ static gopt_status take(gopt_tensor *t, const uint8_t *data, size_t bytes, const
         return GOPT_OK;
     }
     t->data = gopt_arena_copy(src->arena, data, 1, bytes);
-    gopt_onnx_pages_drop(data, bytes);
+    gopt_pages_drop(data, bytes);
     return t->data ? GOPT_OK : gopt_oom(e);
 }
 

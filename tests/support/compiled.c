@@ -120,16 +120,45 @@ const char test_model_chain[] = "input x float32[4,32]\n"
                                 "n8: h float32[4,32] = Sigmoid(g)\n"
                                 "output h\n";
 
+/* Large weights: u is only multiplied with, twice; v by a branch, too; w is also read as it is, by another name, and k
+ * handed out. */
+const char test_model_heavy[] = "input c bool[]\n"
+                                "input x float32[3,128]\n"
+                                "const u float32[128,160] random(1)\n"
+                                "const v float32[128,160] random(2)\n"
+                                "const w float32[128,160] random(3)\n"
+                                "const k float32[128,160] random(4)\n"
+                                "const s int64[2] {160,128}\n"
+                                "const axes int64[1] {1}\n"
+                                "n1: a float32[3,160] = MatMul(x, u)\n"
+                                "n2: e float32[3,128] = Exp(x)\n"
+                                "n3: b float32[3,160] = MatMul(e, u)\n"
+                                "n4: d float32[3,160] = MatMul(x, v)\n"
+                                "n5: f float32[3,160] = If(c)\n"
+                                "  body then_branch\n"
+                                "    t1: g float32[3,160] = MatMul(e, v)\n"
+                                "    output g\n"
+                                "  end\n"
+                                "  body else_branch\n"
+                                "    output d\n"
+                                "  end\n"
+                                "n6: h float32[3,160] = MatMul(x, w)\n"
+                                "n7: m float32[160,128] = Reshape(w, s)\n"
+                                "n8: r float32[160] = ReduceSum(m, axes) {keepdims=0}\n"
+                                "n9: q float32[3,160] = MatMul(e, k)\n"
+                                "output a\n"
+                                "output b\n"
+                                "output f\n"
+                                "output h\n"
+                                "output r\n"
+                                "output q\n"
+                                "output k\n";
+
 const char test_model_nothing[] = "input x float32[3]\n"
                                   "output x\n";
 
-const char *const test_models[] = {test_model_captured,
-                                   test_model_looping,
-                                   test_model_products,
-                                   test_model_views,
-                                   test_model_chain,
-                                   test_model_nothing,
-                                   NULL};
+const char *const test_models[] = {test_model_captured, test_model_looping, test_model_products, test_model_views,
+                                   test_model_chain,    test_model_heavy,   test_model_nothing,  NULL};
 
 gopt_config test_config(const char *first, ...)
 {

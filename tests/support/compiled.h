@@ -5,9 +5,10 @@
 #include "compile.h"
 
 /* Graphs that are hard to lower: values captured by branches and loops, weights of branches, views of all kinds, lives
- * that end before others begin, and one that computes nothing. test_models: all of them, NULL at the end. */
+ * that end before others begin, weights worth forgetting once packed, and one that computes nothing. test_models: all
+ * of them, NULL at the end. */
 extern const char test_model_captured[], test_model_looping[], test_model_products[], test_model_views[],
-    test_model_chain[], test_model_nothing[];
+    test_model_chain[], test_model_heavy[], test_model_nothing[];
 extern const char *const test_models[];
 
 /* The baseline with these settings ("pass.codegen=on", ...), NULL at the end. */
