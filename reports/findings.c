@@ -67,6 +67,7 @@ gopt_finding_cluster *gopt_findings_take_clusters(gopt_findings *f, int n)
                                       .baseline_trial = -1,
                                       .default_trial = -1,
                                       .chosen_trial = -1,
+                                      .served_trial = -1,
                                       .over_default = gopt_finding_ratio_unknown};
     return c;
 }

@@ -182,7 +182,7 @@ static void decide_again(const char *dir)
                                      .max_latency_ns = NAN};
     test_path(path, dir, "out/findings.json");
     assert_int_equal(remove(path), 0);
-    assert_ok(gopt_decide_again(out_path, &change, &summary, &e), &e);
+    assert_ok(gopt_decide_again(out_path, &change, &summary, NULL, &e), &e);
     assert_non_null(strstr(gopt_text_str(&summary), "baseline"));
     char *findings = read_file(path);
     const char *objective = strstr(findings, "\"objective\"");
@@ -190,7 +190,7 @@ static void decide_again(const char *dir)
     free(findings);
     gopt_text_fini(&summary);
     assert_results(dir);
-    assert_int_equal(gopt_decide_again("no-such-folder", &change, &summary, &e), GOPT_EINPUT);
+    assert_int_equal(gopt_decide_again("no-such-folder", &change, &summary, NULL, &e), GOPT_EINPUT);
     gopt_text_fini(&summary);
 }
 

@@ -3,8 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "decide.h"
+#include "manifest.h"
 #include "publish.h"
 #include "report.h"
 
@@ -25,23 +27,116 @@ static void apply(gopt_goal *g, const gopt_goal_change *c)
     keep_or(&g->max_latency_ns, c->max_latency_ns);
 }
 
-static gopt_status write_manifest(const gopt_findings *f, const gopt_study *s, const char *dir, gopt_text *summary,
-                                  gopt_err *e)
+/* What gopt-tune is to be called with for this goal: the job's own line, what was changed after it. NULL: a study of an
+ * earlier gopt does not tell the line. */
+static const char *command_for(gopt_findings *f, const gopt_goal_change *c)
+{
+    static const char tune[] = "gopt-tune ";
+    gopt_text line = {0};
+    if (!f->n_commands || strncmp(f->commands[0].line, tune, sizeof tune - 1) != 0)
+        return NULL;
+    gopt_text_put(&line, f->commands[0].line);
+    if (c->objective != GOPT_OBJECTIVE_COUNT)
+        gopt_text_add(&line, " --objective %s", gopt_objective_name(c->objective));
+    const struct {
+        const char *option;
+        double value;
+        const char *unit;
+    } row[] = {{"--alpha", c->alpha, ""},
+               {"--requests", c->requests, ""},
+               {"--max-memory", c->max_memory, ""},
+               {"--max-compile", c->max_compile_ns, "ns"},
+               {"--max-latency", c->max_latency_ns, "ns"}};
+    for (int i = 0; i < GOPT_COUNT(row); i++)
+        if (!isnan(row[i].value))
+            gopt_text_add(&line, " %s %.15g%s", row[i].option, row[i].value, row[i].unit);
+    const char *kept = gopt_arena_str(&f->arena, gopt_text_str(&line));
+    gopt_text_fini(&line);
+    return kept;
+}
+
+static int served_by(const char *dir)
+{
+    char path[1200];
+    gopt_manifest *m;
+    snprintf(path, sizeof path, "%s/manifest.yaml", dir);
+    if (gopt_manifest_read(&m, path, NULL))
+        return -1;
+    int trial = m->n_clusters ? m->clusters[0].chosen.trial : -1;
+    gopt_manifest_free(m);
+    return trial;
+}
+
+static void suppose(gopt_findings *f, const gopt_goal_change *change, const char *dir, gopt_text *summary)
+{
+    gopt_finding_cluster *c = &f->clusters[0];
+    c->what_if = true;
+    c->served_trial = served_by(dir);
+    c->remedy = command_for(f, change);
+    gopt_text_add(summary, "trial %d was not compiled to a bundle: manifest.yaml stays as it was%s%s\n",
+                  c->chosen_trial, c->remedy ? "; this makes one: " : "", c->remedy ? c->remedy : "");
+}
+
+static gopt_status write_all(gopt_findings *f, const gopt_study *s, const gopt_goal_change *change, const char *dir,
+                             gopt_text *summary, gopt_err *e)
+{
+    const gopt_finding_cluster *c = &f->clusters[0];
+    bool compiled = s->trials[c->chosen_trial].bundle && s->trials[c->default_trial].bundle;
+    if (compiled)
+        GOPT_TRY(gopt_publish_manifest(f, s, dir, e));
+    else
+        suppose(f, change, dir, summary);
+    GOPT_TRY(gopt_report_write(f, dir, e));
+    gopt_publish_summary(f, dir, summary);
+    return GOPT_OK;
+}
+
+static void least(double *so_far, int64_t v)
+{
+    if (v != GOPT_UNKNOWN && !(*so_far <= (double)v))
+        *so_far = (double)v;
+}
+
+/* How near the trials come to the constraints. */
+static gopt_status refuse(const gopt_findings *f, const char *dir, gopt_err *e)
+{
+    const gopt_finding_cluster *c = &f->clusters[0];
+    char latency[32], memory[32], compile[32];
+    double ns = NAN, bytes = NAN, compile_ns = NAN;
+    for (int i = 0; i < c->n_trials; i++) {
+        if (!gopt_finding_trial_is_ok(&c->trials[i]))
+            continue;
+        least(&ns, c->trials[i].latency.median);
+        least(&bytes, c->trials[i].memory.peak);
+        least(&compile_ns, c->trials[i].compile.total);
+    }
+    return gopt_fail(e, GOPT_EDIFF,
+                     "%s: no candidate keeps the constraints (lowest latency %s, peak memory %s, time to compile %s): "
+                     "manifest and reports stay as they were",
+                     dir, gopt_text_ns(latency, ns), gopt_text_bytes(memory, bytes), gopt_text_ns(compile, compile_ns));
+}
+
+static gopt_status act(gopt_findings *f, const gopt_study *s, const gopt_goal_change *change, const char *dir,
+                       gopt_text *summary, gopt_err *e)
 {
     const gopt_finding_cluster *c = &f->clusters[0];
     if (c->chosen_trial < 0 || c->default_trial < 0)
         return gopt_fail(e, GOPT_EINPUT, "%s: nothing was timed yet; run gopt-tune", dir);
-    if (s->trials[c->chosen_trial].bundle && s->trials[c->default_trial].bundle)
-        return gopt_publish_manifest(f, s, dir, e);
-    gopt_text_add(
-        summary,
-        "trial %d was not compiled to a bundle: manifest.yaml stays as it was; gopt-tune with the same goal makes "
-        "one\n",
-        c->chosen_trial);
-    return GOPT_OK;
+    return c->unmet ? refuse(f, dir, e) : write_all(f, s, change, dir, summary, e);
 }
 
-gopt_status gopt_decide_again(const char *out_dir, const gopt_goal_change *change, gopt_text *summary, gopt_err *e)
+static gopt_status put_findings(const gopt_findings *f, gopt_text *out, gopt_err *e)
+{
+    char *json;
+    GOPT_TRY(gopt_findings_json(&json, f, e));
+    gopt_text_put(out, json);
+    gopt_text_put(out, "\n");
+    gopt_free(json);
+    return out->failed ? gopt_oom(e) : GOPT_OK;
+}
+
+gopt_status gopt_decide_again(const char *out_dir, const gopt_goal_change *change, gopt_text *summary,
+                              gopt_text *findings, gopt_err *e)
 {
     char path[1200];
     gopt_study *s;
@@ -55,13 +150,9 @@ gopt_status gopt_decide_again(const char *out_dir, const gopt_goal_change *chang
         status = gopt_decide(&f, s, &goal, e);
     }
     if (!status)
-        status = write_manifest(f, s, out_dir, summary, e);
-    if (!status)
-        status = gopt_report_write(f, out_dir, e);
-    if (!status)
-        gopt_publish_summary(f, out_dir, summary);
-    if (!status && f->clusters[0].unmet)
-        status = gopt_fail(e, GOPT_EDIFF, "%s: no candidate keeps the constraints", out_dir);
+        status = act(f, s, change, out_dir, summary, e);
+    if (findings && f && (!status || status == GOPT_EDIFF) && put_findings(f, findings, NULL))
+        status = gopt_oom(e);
     gopt_findings_free(f);
     gopt_study_close(s);
     return status;

@@ -12,7 +12,10 @@ typedef struct gopt_goal_change {
 } gopt_goal_change;
 
 /* Decides and writes reports and manifest of OUT again; measures nothing and leaves the study as it is. When the choice
- * falls on a trial without a bundle, the manifest stays and *summary says how to make one. */
-gopt_status gopt_decide_again(const char *out_dir, const gopt_goal_change *change, gopt_text *summary, gopt_err *e);
+ * falls on a trial without a bundle, the manifest stays, reports and *summary say that and how to make one. EDIFF when
+ * no trial keeps the constraints: then all of OUT stays as it was. *findings, where not NULL, gets the new
+ * findings.json in either case. */
+gopt_status gopt_decide_again(const char *out_dir, const gopt_goal_change *change, gopt_text *summary,
+                              gopt_text *findings, gopt_err *e);
 
 #endif

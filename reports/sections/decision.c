@@ -79,6 +79,19 @@ static void put_name(gopt_text *t, const gopt_findings *f, const gopt_finding_cl
     gopt_text_put(t, ": ");
 }
 
+/* A reader of the report must not take it for what a deployment runs. */
+static void write_what_if(const gopt_page *p, const gopt_finding_cluster *c)
+{
+    gopt_text served = {0};
+    if (c->served_trial >= 0)
+        gopt_text_add(&served, " and serves trial %d", c->served_trial);
+    gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_BAD,
+                      "A what-if: manifest.yaml stayed as it was%s, for trial %d was not compiled to a bundle.%s",
+                      gopt_page_keep(p, &served), c->chosen_trial, c->remedy ? " This makes one:" : "");
+    if (c->remedy)
+        gopt_document_add(p->d, GOPT_BLOCK_CODE, GOPT_TONE_PLAIN, "%s", c->remedy);
+}
+
 static void write_decision(const gopt_page *p, const gopt_finding_cluster *c)
 {
     gopt_text t = {0};
@@ -92,6 +105,8 @@ static void write_decision(const gopt_page *p, const gopt_finding_cluster *c)
     } else
         gopt_text_put(&t, "Nothing was chosen");
     gopt_document_add(p->d, GOPT_BLOCK_LEAD, GOPT_TONE_PLAIN, "%s.", gopt_page_keep(p, &t));
+    if (c->what_if)
+        write_what_if(p, c);
 }
 
 static void write(const gopt_page *p)

@@ -1,11 +1,9 @@
 /* report.c: gopt report: decides again and renders again, measuring nothing. */
-#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "again.h"
-#include "base/file.h"
 #include "cli.h"
 #include "subject.h"
 
@@ -32,22 +30,11 @@ static gopt_status parse_objective(void *field, const char *text, gopt_err *e)
     return gopt_objective_parse(field, text, e);
 }
 
-static gopt_status print_findings(const char *out, gopt_err *e)
-{
-    char path[PATH_MAX];
-    gopt_mapping m;
-    snprintf(path, sizeof path, "%s/findings.json", out);
-    GOPT_TRY(gopt_file_map(&m, path, e));
-    fwrite(m.data, 1, m.bytes, stdout);
-    gopt_file_unmap(&m);
-    return GOPT_OK;
-}
-
 static gopt_status run(void *opts, const char *const *operand, int n, gopt_err *e)
 {
     options *o = opts;
     gopt_subject kind;
-    gopt_text summary = {0};
+    gopt_text summary = {0}, findings = {0};
     (void)n;
     GOPT_TRY(gopt_subject_find(&kind, operand[0], e));
     if (kind != GOPT_SUBJECT_OUT)
@@ -57,12 +44,10 @@ static gopt_status run(void *opts, const char *const *operand, int n, gopt_err *
                              : "not a folder that gopt-tune wrote");
     o->change.max_compile_ns = 1e9 * o->max_compile_s;
     o->change.max_latency_ns = 1e9 * o->max_latency_s;
-    gopt_status s = gopt_decide_again(operand[0], &o->change, &summary, e);
-    if (!o->json)
-        fputs(gopt_text_str(&summary), stdout);
-    else if (!s || s == GOPT_EDIFF) /* the findings are written either way */
-        s = print_findings(operand[0], s ? NULL : e) ? GOPT_EIO : s;
+    gopt_status s = gopt_decide_again(operand[0], &o->change, &summary, o->json ? &findings : NULL, e);
+    fputs(gopt_text_str(o->json ? &findings : &summary), stdout);
     gopt_text_fini(&summary);
+    gopt_text_fini(&findings);
     return s;
 }
 
@@ -85,10 +70,13 @@ const gopt_command gopt_command_report = {
     .least = 1,
     .most = 1,
     .doc = "Decides again under another goal and renders the report again, from what was measured.",
-    .more = "What is not given stays as the job had it. The study is left as it is.\n\n"
-            "Examples:\n"
-            "  gopt report net.gopt --objective utility --alpha 0.01\n"
-            "  gopt report net.gopt --max-memory 512M --max-latency 20ms\n",
+    .more =
+        "What is not given stays as the job had it. The study is left as it is. Constraints that no candidate keeps\n"
+        "leave everything as it was and exit with 1. A choice that was not compiled yet leaves the manifest as it\n"
+        "was; the report says so and how to compile it.\n\n"
+        "Examples:\n"
+        "  gopt report net.gopt --objective utility --alpha 0.01\n"
+        "  gopt report net.gopt --max-memory 512M --max-latency 20ms\n",
     .options = rows,
     .size = sizeof(options),
     .init = init,

@@ -1,0 +1,124 @@
+/* test_again.c: deciding again under a goal that nothing keeps, or whose choice was never compiled. */
+#include "again.h"
+
+#include <math.h>
+
+#include "base/file.h"
+#include "manifest.h"
+#include "support/made_study.h"
+#include "support/test.h"
+
+static const char about[] =
+    "{\"seed\":1,\"budget_s\":60,\"elapsed_s\":59,\"stopped\":\"budget\",\"shapes\":\"batch=1\",\"model\":{},"
+    "\"device\":{},"
+    "\"goal\":{\"objective\":\"latency\",\"alpha\":0.001,\"requests\":100,\"hit_rate\":0},\"rounds\":40,"
+    "\"rounds_flagged\":2,\"command\":\"gopt-tune --budget 60s --out /o /m.onnx\"}";
+
+/* Baseline 10 ms, default 4 ms, a search trial of 2 ms; no bundles. The manifest serves the default. */
+static void make_out(const char *dir)
+{
+    const double ms[] = {2}, compile[] = {300};
+    char path[4096];
+    gopt_err e = {0};
+    gopt_study *s = test_study_make(dir, ms, compile, 1, 40);
+    assert_ok(gopt_study_set(s, "about", about, &e), &e);
+    gopt_study_close(s);
+    const gopt_manifest_choice one = {.trial = 1, .bundle = "bundles/trial-1.gopt", .bundle_hash = "00", .threads = 1};
+    const gopt_manifest_cluster cluster = {
+        .id = "c0", .weight = 1, .chosen = one, .fallback = one, .reason = "made up"};
+    const gopt_manifest m = {.tool_version = "t",
+                             .model_path = "m.onnx",
+                             .model_sha256 = "00",
+                             .device_name = "cpu",
+                             .device_fingerprint = "f",
+                             .objective = "latency",
+                             .verdict = "ok",
+                             .regime = "steady",
+                             .noise_floor = 0.01,
+                             .clusters = &cluster,
+                             .n_clusters = 1};
+    assert_ok(gopt_manifest_write(&m, test_path(path, dir, "manifest.yaml"), &e), &e);
+}
+
+static char *read_file(const char *dir, const char *name)
+{
+    char path[4096];
+    gopt_err e = {0};
+    gopt_mapping m;
+    assert_ok(gopt_file_map(&m, test_path(path, dir, name), &e), &e);
+    char *text = strndup((const char *)m.data, m.bytes);
+    gopt_file_unmap(&m);
+    return text;
+}
+
+static gopt_goal_change unchanged(void)
+{
+    return (gopt_goal_change){.objective = GOPT_OBJECTIVE_COUNT,
+                              .alpha = NAN,
+                              .requests = NAN,
+                              .max_memory = NAN,
+                              .max_compile_ns = NAN,
+                              .max_latency_ns = NAN};
+}
+
+static void what_nothing_keeps_changes_nothing(void **state)
+{
+    char path[4096];
+    gopt_err e = {0};
+    gopt_text summary = {0}, findings = {0};
+    gopt_goal_change change = unchanged();
+    make_out(*state);
+    change.max_latency_ns = 1e5;
+    char *before = read_file(*state, "manifest.yaml");
+    assert_int_equal(gopt_decide_again(*state, &change, &summary, &findings, &e), GOPT_EDIFF);
+    assert_non_null(strstr(e.msg, "no candidate keeps the constraints (lowest latency 2"));
+    assert_non_null(strstr(e.msg, "stay as they were"));
+    char *after = read_file(*state, "manifest.yaml");
+    assert_string_equal(before, after);
+    assert_false(gopt_file_exists(test_path(path, *state, "report.txt")));
+    assert_false(gopt_file_exists(test_path(path, *state, "findings.json")));
+    assert_non_null(strstr(gopt_text_str(&findings), "\"unmet\":\ttrue"));
+    free(before);
+    free(after);
+    gopt_text_fini(&summary);
+    gopt_text_fini(&findings);
+}
+
+static void a_choice_without_a_bundle_is_a_what_if(void **state)
+{
+    static const char command[] =
+        "gopt-tune --budget 60s --out /o /m.onnx --objective wall --requests 1e+15 --max-latency "
+        "3000000ns";
+    gopt_err e = {0};
+    gopt_text summary = {0};
+    gopt_goal_change change = unchanged();
+    make_out(*state);
+    change.objective = GOPT_OBJECTIVE_wall;
+    change.requests = 1e15;
+    change.max_latency_ns = 3e6;
+    char *before = read_file(*state, "manifest.yaml");
+    assert_ok(gopt_decide_again(*state, &change, &summary, NULL, &e), &e);
+    char *after = read_file(*state, "manifest.yaml"), *report = read_file(*state, "report.txt"),
+         *findings = read_file(*state, "findings.json");
+    assert_string_equal(before, after);
+    assert_non_null(strstr(gopt_text_str(&summary), "trial 2 was not compiled to a bundle: manifest.yaml stays"));
+    assert_non_null(strstr(gopt_text_str(&summary), command));
+    assert_non_null(strstr(report, "A what-if: manifest.yaml stayed as it was and serves trial 1, for trial 2 was"));
+    assert_non_null(strstr(report, command));
+    assert_non_null(strstr(findings, "\"chosen\":\t2"));
+    assert_non_null(strstr(findings, "\"served\":\t1"));
+    free(before);
+    free(after);
+    free(report);
+    free(findings);
+    gopt_text_fini(&summary);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, test_dir_setup, test_dir_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {T(what_nothing_keeps_changes_nothing),
+                                       T(a_choice_without_a_bundle_is_a_what_if)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
