@@ -90,7 +90,10 @@ static void what_is_no_file_is_refused(void **state)
     expect_refused(GOPT_EINPUT, gopt_file_map(&m, path, &e), &e, path, "not a regular file");
     expect_refused(GOPT_EIO, gopt_file_write_text(path, "x", &e), &e, path, "not a regular file");
     expect_refused(GOPT_EIO, gopt_file_write_text(*state, "x", &e), &e, *state, "not a regular file");
-    expect_refused(GOPT_EIO, gopt_file_write_text(test_path(path, *state, "no/f"), "x", &e), &e, path, "No such file");
+    expect_refused(GOPT_EIO, gopt_file_write_text(test_path(path, *state, "no/f"), "x", &e), &e, path,
+                   "no does not exist");
+    expect_refused(GOPT_EIO, gopt_file_write_text("absent/f", "x", &e), &e, "absent/f", "the folder absent does not");
+    expect_refused(GOPT_EIO, gopt_file_write_text("", "x", &e), &e, "", "No such file");
     assert_int_equal(entries(*state), 1);
 }
 

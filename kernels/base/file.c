@@ -94,14 +94,30 @@ static int create_beside(const char *target, char temp[PATH_MAX])
     return -1;
 }
 
+/* The folder that path lies in. */
+static void find_parent(char parent[PATH_MAX], const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = !slash ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    snprintf(parent, PATH_MAX, "%.*s", n ? (int)n : 1, n ? path : ".");
+}
+
+/* Why no file could be created there. */
+static gopt_status not_created(const char *target, const char *path, gopt_err *e)
+{
+    char parent[PATH_MAX];
+    if (errno != ENOENT)
+        return failed(e, path);
+    find_parent(parent, target);
+    return gopt_fail(e, GOPT_EIO, "%s: the folder %s does not exist", path, parent);
+}
+
 /* The rename lasts only when the folder is written too. */
 static gopt_status sync_parent(const char *target, gopt_err *e)
 {
     char parent[PATH_MAX];
-    const char *slash = strrchr(target, '/');
-    size_t n = !slash ? 0 : slash == target ? 1 : (size_t)(slash - target);
-    snprintf(parent, sizeof(parent), "%.*s", (int)n, target);
-    int fd = open(n ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    find_parent(parent, target);
+    int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return errno == EACCES ? GOPT_OK : failed(e, target); /* a folder that may be written but not read */
     gopt_status s = fsync(fd) && errno != EINVAL ? failed(e, target) : GOPT_OK; /* EINVAL: cannot be synced there */
@@ -146,7 +162,7 @@ gopt_status gopt_file_write(const char *path, const gopt_piece *pieces, int n, g
     GOPT_TRY(resolve(target, path, e));
     int fd = create_beside(target, temp);
     if (fd < 0)
-        return failed(e, path);
+        return not_created(target, path, e);
     gopt_status s = fill(fd, pieces, n, path, e);
     if (!s && rename(temp, target))
         s = failed(e, path);
