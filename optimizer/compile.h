@@ -36,9 +36,10 @@ typedef struct gopt_compile_log {
 typedef gopt_status gopt_compile_watch(void *ctx, const gopt_graph *g, const gopt_pass_record *r, gopt_err *e);
 
 struct gopt_cache_key;
-/* For every generated function, when set (gopt cache why): was it in the cache? Then once with key NULL, before the
- * missing ones are compiled. A failure ends the compilation. */
-typedef gopt_status gopt_compile_lookup(void *ctx, const struct gopt_cache_key *key, bool found, gopt_err *e);
+/* For every generated function, when set (gopt cache why): was it in the cache? `step` is the first that it is for.
+ * Then once with key NULL, before the missing ones are compiled. A failure ends the compilation. */
+typedef gopt_status gopt_compile_lookup(void *ctx, const struct gopt_cache_key *key, const gopt_step *step, bool found,
+                                        gopt_err *e);
 
 typedef struct gopt_compile_options {
     gopt_target target;

@@ -15,7 +15,8 @@ enum { LEVEL_KNOB = 2 }; /* of the codegen pass */
 
 typedef struct function {
     gopt_cache_key key;
-    gopt_hash hash; /* of the key */
+    gopt_hash hash;        /* of the key */
+    const gopt_step *step; /* the first that it is for */
     char symbol[48];
     gopt_text text;
     gopt_cache_entry entry;
@@ -92,7 +93,7 @@ static gopt_status collect(generation *g, gopt_step *s, gopt_err *e)
             return gopt_oom(e);
         g->fn = grown;
         f = &g->fn[g->n_fn++];
-        *f = (function){.key = key, .hash = h, .code_index = -1};
+        *f = (function){.key = key, .hash = h, .step = s, .code_index = -1};
         char hex[33];
         snprintf(f->symbol, sizeof f->symbol, "gopt_%s", gopt_hash_hex(hex, h));
         GOPT_TRY(emit(g, s, f->symbol, &f->text, e));
@@ -258,10 +259,11 @@ static gopt_status generate(generation *g, gopt_err *e)
         GOPT_TRY(look_up(g, &g->fn[i], e));
         missing += g->fn[i].code_index < 0;
         if (g->options->lookup)
-            GOPT_TRY(g->options->lookup(g->options->lookup_ctx, &g->fn[i].key, g->fn[i].code_index >= 0, e));
+            GOPT_TRY(
+                g->options->lookup(g->options->lookup_ctx, &g->fn[i].key, g->fn[i].step, g->fn[i].code_index >= 0, e));
     }
     if (g->options->lookup)
-        GOPT_TRY(g->options->lookup(g->options->lookup_ctx, NULL, false, e));
+        GOPT_TRY(g->options->lookup(g->options->lookup_ctx, NULL, NULL, false, e));
     log->stage_ns[GOPT_STAGE_code_generation] += emitted - begin;
     log->stage_ns[GOPT_STAGE_cache_lookup] += gopt_now() - emitted;
     if (missing)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "build/cache_key.h"
 #include "compile.h"
 #include "import.h"
@@ -87,8 +88,11 @@ static gopt_status list(const options *o, const char *dir, gopt_err *e)
 
 /* A function that was not found, and the stored key that is most like it. */
 typedef struct miss {
+    const char *node, *kernel; /* that it is wanted for */
     gopt_cache_key key, near;
     int differs; /* fields; GOPT_CACHE_FIELD_COUNT + 1: nothing is stored */
+    const char *why;
+    bool told;
 } miss;
 
 typedef struct inquiry {
@@ -98,7 +102,7 @@ typedef struct inquiry {
     int functions;
 } inquiry;
 
-static gopt_status note(void *ctx, const gopt_cache_key *key, bool found, gopt_err *e)
+static gopt_status note(void *ctx, const gopt_cache_key *key, const gopt_step *step, bool found, gopt_err *e)
 {
     inquiry *q = ctx;
     if (!key)
@@ -107,10 +111,12 @@ static gopt_status note(void *ctx, const gopt_cache_key *key, bool found, gopt_e
     if (found)
         return GOPT_OK;
     miss *grown = gopt_arena_grow(&q->arena, q->misses, q->n, &q->cap, q->n + 1, sizeof *grown);
-    if (!grown)
+    const char *name = gopt_arena_str(&q->arena, step->name);
+    if (!grown || !name)
         return gopt_oom(e);
     q->misses = grown;
-    q->misses[q->n++] = (miss){.key = *key, .differs = GOPT_CACHE_FIELD_COUNT + 1};
+    q->misses[q->n++] =
+        (miss){.node = name, .kernel = step->kernel->name, .key = *key, .differs = GOPT_CACHE_FIELD_COUNT + 1};
     return GOPT_OK;
 }
 
@@ -176,18 +182,58 @@ static const char *reason(const miss *m, int *field)
                                                 : gopt_cache_field_names[*field];
 }
 
-static void text_miss(const miss *m)
+static void put_reason(const miss *m, gopt_text *t)
 {
     int field;
     const char *name = reason(m, &field);
     if (m->differs == 0)
-        printf("  %.8s  entry: it was there and is damaged or was removed\n", m->key.field[GOPT_CACHE_FIELD_code]);
+        gopt_text_put(t, "entry: was there and is damaged or was removed");
     else if (m->differs >= GOPT_CACHE_FIELD_COUNT)
-        printf("  %.8s  code: %s: never compiled here, or removed since\n", m->key.field[GOPT_CACHE_FIELD_code],
-               gopt_cache_field_docs[GOPT_CACHE_FIELD_code]);
+        gopt_text_add(t, "code: %s: never compiled here, or removed since",
+                      gopt_cache_field_docs[GOPT_CACHE_FIELD_code]);
     else
-        printf("  %.8s  %s: %s: now '%s', stored '%s'\n", m->key.field[GOPT_CACHE_FIELD_code], name,
-               gopt_cache_field_docs[field], m->key.field[field], m->near.field[field]);
+        gopt_text_add(t, "%s: %s: now '%s', stored '%s'", name, gopt_cache_field_docs[field], m->key.field[field],
+                      m->near.field[field]);
+}
+
+/* All that are missing for the reason of the first. */
+static void put_group(inquiry *q, size_t first, gopt_text *t)
+{
+    const char *why = q->misses[first].why;
+    int n = 0;
+    for (size_t i = first; i < q->n; i++)
+        n += !strcmp(q->misses[i].why, why);
+    gopt_text_add(t, "%d function%s  %s\n", n, n == 1 ? "" : "s", why);
+    for (size_t i = first; i < q->n; i++) {
+        miss *m = &q->misses[i];
+        if (strcmp(m->why, why) != 0)
+            continue;
+        m->told = true;
+        gopt_text_add(t, "  %.8s  ", m->key.field[GOPT_CACHE_FIELD_code]);
+        gopt_text_add(t, "%s of node ", m->kernel);
+        gopt_utf8_put(t, m->node);
+        gopt_text_put(t, "\n");
+    }
+}
+
+static gopt_status why_text(inquiry *q, gopt_err *e)
+{
+    gopt_text t = {0};
+    for (size_t i = 0; i < q->n; i++) {
+        gopt_text why = {0};
+        put_reason(&q->misses[i], &why);
+        q->misses[i].why = gopt_arena_str(&q->arena, gopt_text_str(&why));
+        t.failed = t.failed || why.failed || !q->misses[i].why;
+        gopt_text_fini(&why);
+    }
+    for (size_t i = 0; i < q->n && !t.failed; i++)
+        if (!q->misses[i].told)
+            put_group(q, i, &t);
+    gopt_text_add(&t, "%d of %d generated functions are in the cache\n", q->functions - (int)q->n, q->functions);
+    gopt_status s = t.failed ? gopt_oom(e) : GOPT_OK;
+    fputs(gopt_text_str(&t), stdout);
+    gopt_text_fini(&t);
+    return s;
 }
 
 static gopt_status why_json(const inquiry *q, gopt_err *e)
@@ -200,6 +246,8 @@ static gopt_status why_json(const inquiry *q, gopt_err *e)
         const miss *m = &q->misses[i];
         int field;
         cJSON *o = cJSON_CreateObject();
+        gopt_json_text(o, "node", m->node);
+        gopt_json_text(o, "kernel", m->kernel);
         gopt_json_text(o, "code", m->key.field[GOPT_CACHE_FIELD_code]);
         gopt_json_text(o, "differs", reason(m, &field));
         bool both = m->differs > 0 && m->differs < GOPT_CACHE_FIELD_COUNT;
@@ -219,12 +267,7 @@ static gopt_status why(const options *o, const char *given, const gopt_workplace
     gopt_status status = ask(&q, path, o, place, e);
     if (!status && !(status = gopt_store_read(&s, place->cache_dir, e))) {
         search(&q, &s);
-        if (o->json)
-            status = why_json(&q, e);
-        for (size_t i = 0; !o->json && i < q.n; i++)
-            text_miss(&q.misses[i]);
-        if (!o->json)
-            printf("%d of %d generated functions are in the cache\n", q.functions - (int)q.n, q.functions);
+        status = o->json ? why_json(&q, e) : why_text(&q, e);
     }
     gopt_store_fini(&s);
     gopt_arena_fini(&q.arena);
