@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/pool.h"
 #include "bundle.h"
 #include "bundle_format.h"
 
@@ -389,7 +390,7 @@ static void read_ports(reader *r, const cJSON *root)
 
 static gopt_status read_json(reader *r, const cJSON *root, gopt_err *e)
 {
-    gopt_target_host(&r->plan->target, (int)get_int(r, root, "threads", 1, 4096));
+    gopt_target_host(&r->plan->target, (int)get_int(r, root, "threads", 1, GOPT_POOL_MOST));
     int isa = (int)get_int(r, root, "isa", 0, GOPT_ISA_COUNT - 1);
     if ((int)gopt_cpu_isa() < isa)
         return gopt_fail(e, GOPT_ENODEV, "built for %s, this processor offers %s; compile again",

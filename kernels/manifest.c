@@ -38,7 +38,7 @@ const gopt_field gopt_cluster_fields[] = {FIELD(gopt_manifest_cluster, TEXT, id)
 const gopt_field gopt_choice_fields[] = {FIELD(gopt_manifest_choice, INT, trial),
                                          FIELD(gopt_manifest_choice, TEXT, bundle),
                                          FIELD(gopt_manifest_choice, TEXT, bundle_hash),
-                                         FIELD(gopt_manifest_choice, INT, threads),
+                                         FIELD(gopt_manifest_choice, THREADS, threads),
                                          FIELD(gopt_manifest_choice, FIGURE, latency_ns),
                                          FIELD(gopt_manifest_choice, FIGURE, speedup),
                                          FIELD(gopt_manifest_choice, LONG, samples),
@@ -135,6 +135,7 @@ static void put_value(gopt_text *t, const gopt_field *f, const void *object)
         put_string(t, *(const char *const *)(const void *)at);
         break;
     case GOPT_FIELD_INT:
+    case GOPT_FIELD_THREADS:
         gopt_text_add(t, "%d", *(const int *)(const void *)at);
         break;
     case GOPT_FIELD_LONG:

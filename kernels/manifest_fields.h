@@ -11,11 +11,12 @@ enum { GOPT_MANIFEST_VERSION = 1, GOPT_MANIFEST_HASH_DIGITS = 32 };
 #define GOPT_MANIFEST_SEAL "hash"           /* last key: of all bytes before its line */
 
 typedef enum gopt_field_kind {
-    GOPT_FIELD_TEXT,   /* const char *; NULL is null */
-    GOPT_FIELD_INT,    /* int */
-    GOPT_FIELD_LONG,   /* int64_t */
-    GOPT_FIELD_NUMBER, /* double; NAN is null */
-    GOPT_FIELD_FIGURE, /* gopt_manifest_figure: {value, lo, hi} */
+    GOPT_FIELD_TEXT,    /* const char *; NULL is null */
+    GOPT_FIELD_INT,     /* int */
+    GOPT_FIELD_THREADS, /* int, 0 to GOPT_POOL_MOST */
+    GOPT_FIELD_LONG,    /* int64_t */
+    GOPT_FIELD_NUMBER,  /* double; NAN is null */
+    GOPT_FIELD_FIGURE,  /* gopt_manifest_figure: {value, lo, hi} */
 } gopt_field_kind;
 
 typedef struct gopt_field {

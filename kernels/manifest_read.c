@@ -10,7 +10,9 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/pool.h"
 #include "base/text.h"
+#include "base/yaml.h"
 #include "manifest.h"
 #include "manifest_fields.h"
 
@@ -106,7 +108,7 @@ static int64_t read_int(reader *r, const yaml_node_t *n, const char *key, int64_
     if (!s || end == s || *end || errno)
         refuse(r, n, "%s: a whole number expected", key);
     else if (v < lo || v > hi)
-        refuse(r, n, "%s: %s is out of range", key, s);
+        refuse(r, n, "%s: %s is out of range: %lld to %lld", key, s, (long long)lo, (long long)hi);
     return v;
 }
 
@@ -137,6 +139,9 @@ static void read_fields(reader *r, const yaml_node_t *map, const gopt_field *fie
             break;
         case GOPT_FIELD_INT:
             *(int *)at = (int)read_int(r, n, f->name, INT_MIN, INT_MAX);
+            break;
+        case GOPT_FIELD_THREADS:
+            *(int *)at = (int)read_int(r, n, f->name, 0, GOPT_POOL_MOST);
             break;
         case GOPT_FIELD_LONG:
             *(int64_t *)at = read_int(r, n, f->name, INT64_MIN, INT64_MAX);
@@ -197,8 +202,6 @@ static void read_choice(reader *r, const yaml_node_t *cluster, const char *name,
     read_knobs(r, map, c);
     if (!r->status && (!c->bundle || !c->bundle_hash))
         refuse(r, map, "%s: its bundle and the bundle's hash expected", name);
-    if (!r->status && c->threads < 0)
-        refuse(r, map, "threads: %d is out of range", c->threads);
 }
 
 static void read_dims(reader *r, const yaml_node_t *map, gopt_manifest_cluster *c)
@@ -268,6 +271,7 @@ static gopt_status parse(gopt_manifest *m, const gopt_mapping *file, gopt_err *e
 {
     yaml_parser_t parser;
     reader r = {.m = m, .e = e};
+    GOPT_TRY(gopt_yaml_check(file->data, file->bytes, e));
     if (!yaml_parser_initialize(&parser))
         return gopt_oom(e);
     yaml_parser_set_input_string(&parser, file->data, file->bytes);

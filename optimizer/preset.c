@@ -7,6 +7,7 @@
 #include <yaml.h>
 
 #include "base/file.h"
+#include "base/yaml.h"
 
 /* The files under presets/, which the build turns into text. */
 extern const unsigned char gopt_text_preset_debug[], gopt_text_preset_reduce_overhead[],
@@ -124,6 +125,8 @@ static gopt_status apply_text(gopt_config *c, const unsigned char *yaml, size_t 
 {
     yaml_parser_t parser;
     gopt_config_default(c);
+    if (gopt_yaml_check(yaml, bytes, e))
+        return GOPT_EUSAGE; /* as of all that is wrong with a preset */
     if (!yaml_parser_initialize(&parser))
         return gopt_oom(e);
     yaml_parser_set_input_string(&parser, yaml, bytes);

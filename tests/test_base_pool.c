@@ -167,6 +167,9 @@ static void what_cannot_be_made(void **state)
     gopt_pool *p;
     assert_int_equal(gopt_pool_new(&p, 0, &e), GOPT_EUSAGE);
     assert_null(p);
+    assert_int_equal(gopt_pool_new(&p, 99999999, &e), GOPT_EUSAGE);
+    assert_string_equal(e.msg, "99999999 threads asked for, 1 to 4096 can be had");
+    assert_null(p);
     assert_int_equal(test_every_oom(make, NULL), 1);
 }
 

@@ -256,6 +256,8 @@ static const struct {
     {"", "p.yaml: a mapping of knobs to values expected"},
     {"- a\n- b\n", "p.yaml: a mapping of knobs to values expected"},
     {"pass.fold_const: on\n  x: [\n", "p.yaml: line 2"},
+    {"\nfrom: [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
+     "p.yaml: line 2: nested more than 64 deep"},
     {"a: \x01\n", "p.yaml: byte 3: control characters are not allowed"},
     {"pass.fold_const: on\n---\npass.drop_dead: on\n", "p.yaml: line 2"},
     {"engine.threads: "

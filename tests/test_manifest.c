@@ -5,7 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "manifest.h"
 
 static const char *const passes[] = {"fold_const", "fuse_chain"};
@@ -274,7 +276,8 @@ static void what_is_malformed_is_refused_with_its_line(void **state)
     refuses(*state, "seed: -", "seed: -1", "line 12: seed: a whole number expected");
     refuses(*state, "noise_floor: 0.1", "noise_floor: [1]", "line 13: noise_floor: a number or null expected");
     refuses(*state, "noise_floor: ", "floor: ", "line 1: the key 'noise_floor' is missing");
-    refuses(*state, "threads: 2", "threads: -2", "threads: -2 is out of range");
+    refuses(*state, "threads: 2", "threads: -2", "line 25: threads: -2 is out of range: 0 to 4096");
+    refuses(*state, "threads: 2", "threads: 99999999", "line 25: threads: 99999999 is out of range: 0 to 4096");
     refuses(*state, "trial: 17", "trial: 99999999999", "line 22: trial: 99999999999 is out of range");
     refuses(*state, "clusters:\n", "clusters: 5\nx:\n", "line 14: clusters: a list expected");
     refuses(*state, "value: 1250000, ", "", "the key 'value' is missing");
@@ -283,6 +286,29 @@ static void what_is_malformed_is_refused_with_its_line(void **state)
             "fallback: its bundle and the bundle's hash expected");
     refuses(*state, "gopt_manifest: 1", "gopt_manifest: 2", "manifest format 2, this version reads 1");
     refuses(*state, "objective: ", "objective: &a [*a]\nx: ", "objective: text expected");
+}
+
+/* What a parser of YAML takes seconds for (its work grows with the square of the depth) is not given to it. */
+static void deep_nesting_is_refused_at_once(void **state)
+{
+    enum { DEEP = 200000 };
+    static const char *const levels[] = {"{", "[", "- ", "? "};
+    char path[PATH_MAX];
+    gopt_manifest *m;
+    gopt_err e = {0};
+    test_path(path, *state, "manifest.yaml");
+    for (int i = 0; i < GOPT_COUNT(levels); i++) {
+        gopt_text deep = {0};
+        gopt_text_put(&deep, "\n");
+        for (int k = 0; k < DEEP; k++)
+            gopt_text_put(&deep, levels[i]);
+        assert_ok(gopt_file_write_text(path, gopt_text_str(&deep), &e), &e);
+        gopt_text_fini(&deep);
+        int64_t begin = gopt_now();
+        assert_int_equal(gopt_manifest_read(&m, path, &e), GOPT_EINPUT);
+        assert_true(gopt_now() - begin < GOPT_NS_PER_S);
+        assert_non_null(strstr(e.msg, "manifest.yaml: line 2: nested more than 64 deep"));
+    }
 }
 
 /* Cut anywhere, or with any byte changed, it is an error: never a crash, never another decision. */
@@ -354,6 +380,7 @@ int main(void)
         T(bytes_that_are_no_text_become_question_marks),
         T(what_was_changed_by_hand_is_refused),
         T(what_is_malformed_is_refused_with_its_line),
+        T(deep_nesting_is_refused_at_once),
         T(any_damage_is_refused),
         T(survives_every_oom),
         T(a_missing_file_is_named),

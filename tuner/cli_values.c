@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "cli.h"
 
 /* A decimal number of 0 and up that begins with a digit or a point; its end, NULL when there is none. */
@@ -152,7 +153,7 @@ gopt_status gopt_parse_counts(void *field, const char *text, gopt_err *e)
     for (const char *next = text; next;) {
         int64_t v;
         next = next_part(next, part, sizeof part);
-        GOPT_TRY(read_whole(part, 1, 4096, &v, e));
+        GOPT_TRY(read_whole(part, 1, GOPT_POOL_MOST, &v, e));
         if (c->n == GOPT_COUNTS_MAX)
             return gopt_fail(e, GOPT_EUSAGE, "more than %d values", GOPT_COUNTS_MAX);
         int at = c->n;

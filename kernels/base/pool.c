@@ -210,8 +210,8 @@ static int start(gopt_pool *p, int threads)
 gopt_status gopt_pool_new(gopt_pool **out, int threads, gopt_err *e)
 {
     *out = NULL;
-    if (threads < 1)
-        return gopt_fail(e, GOPT_EUSAGE, "a pool of %d threads", threads);
+    if (threads < 1 || threads > GOPT_POOL_MOST)
+        return gopt_fail(e, GOPT_EUSAGE, "%d threads asked for, 1 to %d can be had", threads, GOPT_POOL_MOST);
     size_t bytes = sizeof(gopt_pool) + (size_t)(threads - 1) * sizeof(pthread_t);
     gopt_pool *p = gopt_aligned(_Alignof(gopt_pool), bytes);
     if (!p)

@@ -8,7 +8,10 @@
 /* Only the process that made it has its threads: a child made by fork() may free a pool, but not run it. */
 typedef struct gopt_pool gopt_pool;
 
-gopt_status gopt_pool_new(gopt_pool **out, int threads, gopt_err *e); /* threads >= 1, the caller is one of them */
+enum { GOPT_POOL_MOST = 4096 }; /* threads; what asks for more is a mistake, not a machine */
+
+/* threads in [1, GOPT_POOL_MOST], the caller is one of them. */
+gopt_status gopt_pool_new(gopt_pool **out, int threads, gopt_err *e);
 void gopt_pool_free(gopt_pool *p);
 int gopt_pool_threads(const gopt_pool *p);
 /* Calls fn(ctx, part) for every part in [0, parts), each once, on the caller and the pool's threads; returns when all
