@@ -22,13 +22,10 @@ def run_json(command, seconds=300):
     return json.loads(done.stdout)
 
 
-def trace(folder, model, shape=None):
+def trace(folder, model):
     """All passes of the default pipeline on the model; the last step describes what is run. Sizes of symbolic dimensions
-    are gopt's own unless given."""
-    command = [f"{folder}/gopt", "trace", "--json", "--seconds", "0.005", str(model)]
-    if shape:
-        command += ["--shape", ",".join(f"{name}={size}" for name, size in shape.items())]
-    return run_json(command)
+    are gopt's own."""
+    return run_json([f"{folder}/gopt", "trace", "--json", "--seconds", "0.005", str(model)])
 
 
 def sizes(shape):
