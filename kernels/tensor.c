@@ -66,9 +66,10 @@ char *gopt_tensor_describe(char *buf, size_t size, const gopt_tensor *t)
 {
     size_t at = (size_t)snprintf(buf, size, "%s[", gopt_dtype_name(t->dtype));
     for (int i = 0; i < t->rank && at < size; i++)
-        at += (size_t)snprintf(buf + at, size - at, i ? ",%lld" : "%lld", (long long)t->dim[i]);
+        at += t->dim[i] < 0 ? (size_t)snprintf(buf + at, size - at, i ? ",?" : "?")
+                            : (size_t)snprintf(buf + at, size - at, i ? ",%lld" : "%lld", (long long)t->dim[i]);
     if (at < size)
-        snprintf(buf + at, size - at, "]");
+        snprintf(buf + at, size - at, t->rank < 0 ? "...]" : "]");
     return buf;
 }
 

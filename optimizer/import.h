@@ -10,7 +10,7 @@ typedef struct gopt_model_info {
     int64_t opset; /* of ai.onnx */
     char producer[128];
     int nodes;               /* as in the file, bodies and functions' nodes included once */
-    size_t parameters_bytes; /* initializers */
+    size_t parameters_bytes; /* initializers and Constants, those of bodies, too */
 } gopt_model_info;
 
 /* Reads an ONNX model, opset 7 and up, rewritten to the newest semantics, functions inlined, types inferred. Constants

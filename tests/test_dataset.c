@@ -200,6 +200,59 @@ static void given_sizes_bind_the_symbols(void **state)
     gopt_graph_free(g);
 }
 
+typedef struct picky {
+    int64_t fits;
+    gopt_status otherwise;
+    int made_up, tried;
+} picky;
+
+static gopt_status fits_one(void *ctx, int64_t length, int *made_up, gopt_err *e)
+{
+    picky *p = ctx;
+    p->tried++;
+    *made_up = p->made_up;
+    return length == p->fits ? GOPT_OK : gopt_fail(e, p->otherwise, "%d is wrong", (int)length);
+}
+
+static void lengths_are_tried_until_one_fits(void **state)
+{
+    (void)state;
+    gopt_err e = {0};
+    gopt_graph *g = test_graph("input x float32[batch,seq,width]\noutput x\n");
+    gopt_shapes given = {.name = {"width"}, .size = {7}, .n = 1};
+    picky p = {.fits = 512, .otherwise = GOPT_EINPUT, .made_up = 2};
+    assert_ok(gopt_shape_search(g, &given, fits_one, &p, &e), &e);
+    assert_int_equal(p.tried, 3);
+    p = (picky){.fits = -1, .otherwise = GOPT_EUNSUP, .made_up = 2};
+    assert_int_equal(gopt_shape_search(g, &given, fits_one, &p, &e), GOPT_EUNSUP);
+    assert_int_equal(p.tried, GOPT_LENGTHS);
+    assert_string_equal(e.msg, "32 is wrong; no size tried for seq fits: choose with --shape");
+    p = (picky){.fits = -1, .otherwise = GOPT_EINPUT}; /* nothing was made up: nothing else to try */
+    assert_int_equal(gopt_shape_search(g, NULL, fits_one, &p, &e), GOPT_EINPUT);
+    assert_int_equal(p.tried, 1);
+    assert_string_equal(e.msg, "32 is wrong");
+    p = (picky){.fits = -1, .otherwise = GOPT_ELIMIT, .made_up = 3};
+    assert_int_equal(gopt_shape_search(g, NULL, fits_one, &p, &e), GOPT_ELIMIT);
+    assert_int_equal(p.tried, 1);
+    gopt_graph_free(g);
+}
+
+static void all_sizes_can_be_asked_for(void **state)
+{
+    (void)state;
+    gopt_err e = {0};
+    gopt_graph *g = test_graph("input x float32[batch,seq]\noutput x\n");
+    gopt_shapes given = {.name = {"seq", "batch"}, .size = {7, 1}, .n = 1};
+    assert_int_equal(gopt_shape_need_all(g, &given, &e), GOPT_EUSAGE);
+    assert_string_equal(e.msg, "the model has symbolic dimensions; say all of --shape batch=N,seq=N");
+    given.n = 2;
+    assert_ok(gopt_shape_need_all(g, &given, &e), &e);
+    snprintf(given.name[0], sizeof given.name[0], "sequ");
+    assert_int_equal(gopt_shape_need_all(g, &given, &e), GOPT_EUSAGE);
+    assert_non_null(strstr(e.msg, "did you mean 'seq'?"));
+    gopt_graph_free(g);
+}
+
 #define D(f) cmocka_unit_test_setup_teardown(f, test_dir_setup, test_dir_teardown)
 
 int main(void)
@@ -212,6 +265,8 @@ int main(void)
         D(every_failed_allocation_is_survived),
         cmocka_unit_test(tensors_bind_the_symbols),
         cmocka_unit_test(given_sizes_bind_the_symbols),
+        cmocka_unit_test(lengths_are_tried_until_one_fits),
+        cmocka_unit_test(all_sizes_can_be_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

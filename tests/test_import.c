@@ -47,6 +47,30 @@ static void the_file_is_described(void **state)
     gopt_graph_free(g);
 }
 
+static void parameters_are_counted_wherever_they_are(void **state)
+{
+    test_onnx *m = *state;
+    char path[4096];
+    gopt_err e = {0};
+    gopt_graph *g;
+    gopt_model_info info;
+    test_onnx_begin(m, 17);
+    test_onnx_input(m, m->graph, "bool p[]");
+    test_onnx_input(m, m->graph, "float32 x[2]");
+    test_onnx_output(m, m->graph, "y");
+    Onnx__NodeProto *n = test_onnx_node(m, m->graph, "choose: y = If(p)");
+    Onnx__GraphProto *otherwise = test_onnx_body(m, n, "else_branch"), *then = test_onnx_body(m, n, "then_branch");
+    test_onnx_initializer(m, then, "float32 w[2] = 3 4");
+    test_onnx_node(m, then, "t: r = Add(x, w)");
+    test_onnx_output(m, then, "r");
+    test_onnx_node(m, otherwise, "c: w = Constant() value_floats=[1.5,2.5]");
+    test_onnx_node(m, otherwise, "e: r = Mul(x, w)");
+    test_onnx_output(m, otherwise, "r");
+    assert_ok(gopt_model_import(&g, test_onnx_save(m, path, "m.onnx"), &info, &e), &e);
+    assert_int_equal(info.parameters_bytes, 16);
+    gopt_graph_free(g);
+}
+
 static void dimensions_have_names(void **state)
 {
     test_onnx *m = *state;
@@ -375,6 +399,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_model_becomes_a_graph, test_onnx_setup, test_onnx_teardown),
         cmocka_unit_test_setup_teardown(the_file_is_described, test_onnx_setup, test_onnx_teardown),
+        cmocka_unit_test_setup_teardown(parameters_are_counted_wherever_they_are, test_onnx_setup, test_onnx_teardown),
         cmocka_unit_test_setup_teardown(dimensions_have_names, test_onnx_setup, test_onnx_teardown),
         cmocka_unit_test_setup_teardown(what_the_file_declares_fills_gaps, test_onnx_setup, test_onnx_teardown),
         cmocka_unit_test_setup_teardown(wrong_sizes_do_no_harm, test_onnx_setup, test_onnx_teardown),

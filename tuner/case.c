@@ -251,9 +251,24 @@ static gopt_status attempt(const gopt_case *c, record *shared, int64_t begin, do
     return silent ? gopt_within(e, s, "%s", where[shared->stage]) : s;
 }
 
+typedef struct trying {
+    const gopt_case *c;
+    record *shared;
+    int64_t begin;
+    double limit;
+} trying;
+
+/* Only what comes before any of our own work says that another length may do. */
+static gopt_status try_length(void *ctx, int64_t length, int *made_up, gopt_err *e)
+{
+    trying *t = ctx;
+    gopt_status s = attempt(t->c, t->shared, t->begin, t->limit, length, e);
+    *made_up = t->shared->stage <= STAGE_REFERENCE ? t->shared->made_up : 0;
+    return s;
+}
+
 void gopt_case_run(gopt_case_result *out, const gopt_case *c, gopt_err *e)
 {
-    int64_t begin = gopt_now();
     double limit = c->timeout_s > 0                         ? c->timeout_s
                    : any_node(c->graph, GOPT_TRAIT_CONTROL) ? LOOP_LIMIT_S
                                                             : LONG_LIMIT_S;
@@ -262,18 +277,8 @@ void gopt_case_run(gopt_case_result *out, const gopt_case *c, gopt_err *e)
         *out = (gopt_case_result){.status = gopt_oom(e)};
         return;
     }
-    gopt_status s = GOPT_OK, first = GOPT_OK;
-    gopt_err first_error = {0};
-    for (int i = 0; i < GOPT_LENGTHS; i++) {
-        s = attempt(c, shared, begin, limit, gopt_lengths[i], e);
-        bool other_may_do = (s == GOPT_EINPUT || s == GOPT_EUNSUP) && shared->stage <= STAGE_REFERENCE;
-        if (!other_may_do || !shared->made_up)
-            break;
-        first_error = i || !e ? first_error : *e;
-        first = i ? first : s;
-    }
-    if (s && first)
-        s = gopt_fail(e, first, "%.400s; sizes were made up, choose with --shape", first_error.msg);
+    trying t = {.c = c, .shared = shared, .begin = gopt_now(), .limit = limit};
+    gopt_status s = gopt_shape_search(c->graph, c->shapes, try_length, &t, e);
     *out = shared->result;
     if (s == GOPT_EIO && shared->stage <= STAGE_REFERENCE)
         s = GOPT_EINPUT; /* a file of the data set */

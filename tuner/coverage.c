@@ -7,8 +7,11 @@
 
 #include "base/clock.h"
 #include "compile.h"
+#include "engine.h"
 #include "headroom.h"
+#include "inputs.h"
 #include "isolated.h"
+#include "late.h"
 #include "shape.h"
 
 static const int64_t LIMIT_NS = 8 * GOPT_NS_PER_S;
@@ -55,6 +58,16 @@ typedef struct work {
     gopt_coverage *shared;
 } work;
 
+/* Shapes that only a run knows may be ones that the model does not take. */
+static gopt_status try_run(const gopt_plan *p, const gopt_tensor *const *in, gopt_err *e)
+{
+    gopt_engine *g;
+    GOPT_TRY(gopt_engine_new(&g, p, 1, e)); /* not freed, the process ends */
+    for (int i = 0; i < p->n_inputs; i++)
+        GOPT_TRY(gopt_engine_bind(g, i, in[i], e));
+    return gopt_engine_run(g, gopt_now() + LIMIT_NS, e);
+}
+
 static gopt_status perform(void *ctx, gopt_tensor *out, int n_out, gopt_arena *a, gopt_err *e)
 {
     work *w = ctx;
@@ -63,35 +76,44 @@ static gopt_status perform(void *ctx, gopt_tensor *out, int n_out, gopt_arena *a
     gopt_compile_log log;
     gopt_compile_options o = {.deadline = gopt_now() + LIMIT_NS};
     gopt_plan *plan;
-    (void)out, (void)n_out, (void)a;
-    GOPT_TRY(gopt_shape_bind(w->graph, w->shapes, w->length, &shape, &w->shared->made_up, e));
+    const gopt_tensor *const *in = NULL;
+    (void)out, (void)n_out;
+    gopt_status s = gopt_shape_bind(w->graph, w->shapes, w->length, &shape, &w->shared->made_up, e);
     snprintf(w->shared->shape, sizeof w->shared->shape, "%s", gopt_text_str(&shape));
     gopt_text_fini(&shape);
+    GOPT_TRY(s);
+    if (w->shared->made_up && gopt_inputs_make(&in, w->graph, GOPT_INPUT_RANDOM, 1, a, NULL))
+        in = NULL;
     gopt_config_baseline(&config);
     gopt_target_host(&o.target, 1);
     GOPT_TRY(gopt_compile(&plan, w->graph, &config, &o, &log, e));
     w->shared->weights = plan->weight_bytes;
     count_steps(w->shared, plan);
-    gopt_plan_free(plan);
-    return GOPT_OK;
+    w->shared->known = true;
+    return in && gopt_late_values(plan) ? try_run(plan, in, e) : GOPT_OK;
+}
+
+static gopt_status attempt(void *ctx, int64_t length, int *made_up, gopt_err *e)
+{
+    work *w = ctx;
+    gopt_isolated keep;
+    *w->shared = (gopt_coverage){0};
+    w->length = length;
+    gopt_status s = gopt_isolated_run(&keep, perform, w, NULL, 0, LIMIT_NS, gopt_headroom(), NULL, e);
+    gopt_isolated_fini(&keep);
+    *made_up = w->shared->made_up;
+    bool refused = s == GOPT_EINPUT || s == GOPT_EUNSUP;
+    return w->shared->known && !refused ? GOPT_OK : s;
 }
 
 gopt_status gopt_coverage_find(gopt_coverage *out, const gopt_graph *g, const gopt_shapes *shapes, gopt_err *e)
 {
-    gopt_status s = GOPT_OK;
     gopt_coverage *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     *out = (gopt_coverage){0};
     if (shared == MAP_FAILED)
         return gopt_oom(e);
-    for (int i = 0; i < GOPT_LENGTHS; i++) {
-        gopt_isolated keep;
-        *shared = (gopt_coverage){0};
-        work w = {.graph = (gopt_graph *)(uintptr_t)g, .shapes = shapes, .length = gopt_lengths[i], .shared = shared};
-        s = gopt_isolated_run(&keep, perform, &w, NULL, 0, LIMIT_NS, gopt_headroom(), NULL, e);
-        gopt_isolated_fini(&keep);
-        if ((s != GOPT_EINPUT && s != GOPT_EUNSUP) || !shared->made_up)
-            break;
-    }
+    work w = {.graph = (gopt_graph *)(uintptr_t)g, .shapes = shapes, .shared = shared};
+    gopt_status s = gopt_shape_search(g, shapes, attempt, &w, e);
     *out = *shared;
     munmap(shared, sizeof *shared);
     count_nodes(out, g);

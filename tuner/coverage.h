@@ -16,6 +16,7 @@ typedef struct gopt_coverage {
     size_t weights, arena, workspace;
     char shape[256]; /* "batch=1,seq=32"; empty: the model has no symbolic dimension */
     int made_up;     /* sizes in it that were not given */
+    bool known;      /* there is a plan: all above holds */
 } gopt_coverage;
 
 /* Compiles an image of the imported graph in a process of its own; the graph stays as it is. On failure the counts of

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "bundle.h"
 #include "inspect.h"
+#include "late.h"
 #include "manifest.h"
 
 /* ---- manifests ---- */
@@ -147,9 +148,10 @@ static void put_port(const gopt_inspection *x, cJSON *list, const gopt_port *p)
         gopt_text_add(x->text, " %s\n", text);
         return;
     }
-    cJSON *o = cJSON_CreateObject(), *shape = cJSON_AddArrayToObject(o, "shape");
+    cJSON *o = cJSON_CreateObject(), *shape = p->rank < 0 ? cJSON_CreateNull() : cJSON_CreateArray();
     gopt_json_text(o, "name", p->name);
     gopt_json_text(o, "dtype", gopt_dtype_name(p->dtype));
+    cJSON_AddItemToObject(o, "shape", shape);
     for (int d = 0; d < p->rank; d++)
         cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)p->dim[d]));
     cJSON_AddItemToArray(list, o);
@@ -196,15 +198,22 @@ static void put_steps(const gopt_inspection *x, cJSON *list, const gopt_plan *p,
     }
 }
 
-/* How often each kernel is used; the last count is the reference's. */
-static void count_kernels(const gopt_plan *p, int *count, int *steps)
+/* What a plan is made of, its bodies included. */
+typedef struct content {
+    int *count; /* how often each kernel is used; the last one is the reference */
+    int steps, late;
+    size_t arena;
+} content;
+
+static void count_kernels(const gopt_plan *p, content *c)
 {
+    c->arena += p->arena_bytes;
     for (int i = 0; i < p->n_steps; i++) {
         const gopt_step *s = &p->steps[i];
-        count[s->kernel ? gopt_kernel_find(s->kernel->name) : gopt_kernel_count()]++;
-        ++*steps;
+        c->count[s->kernel ? gopt_kernel_find(s->kernel->name) : gopt_kernel_count()]++;
+        c->steps++;
         for (int b = 0; b < s->n_bodies; b++)
-            count_kernels(s->body[b], count, steps);
+            count_kernels(s->body[b], c);
     }
 }
 
@@ -223,7 +232,22 @@ static void put_kernels(const gopt_inspection *x, const int *count, int n)
     }
 }
 
-static void put_facts(const gopt_inspection *x, const gopt_plan *p, gopt_hash content, int steps)
+static void put_activations(const gopt_inspection *x, const content *c)
+{
+    char bytes[32];
+    gopt_text t = {0};
+    gopt_text_put(&t, gopt_text_bytes(bytes, (double)c->arena));
+    gopt_late_values_put(&t, c->late);
+    if (x->text)
+        gopt_inspect_text(x, NULL, "activations", gopt_text_str(&t));
+    gopt_text_fini(&t);
+    if (!x->json)
+        return;
+    gopt_json_number(x->json, "arena", (double)c->arena);
+    gopt_json_number(x->json, "late_values", c->late);
+}
+
+static void put_facts(const gopt_inspection *x, const gopt_plan *p, gopt_hash hash, const content *c)
 {
     char hex[33];
     struct stat st = {0};
@@ -231,13 +255,13 @@ static void put_facts(const gopt_inspection *x, const gopt_plan *p, gopt_hash co
     stat(x->path, &st);
     for (int i = 0; i < p->n_code; i++)
         code += p->code[i].bytes;
-    gopt_inspect_text(x, "content", "content", gopt_hash_hex(hex, content));
+    gopt_inspect_text(x, "content", "content", gopt_hash_hex(hex, hash));
     gopt_inspect_bytes(x, "bytes", "size", (double)st.st_size);
     gopt_inspect_text(x, "isa", "built for", gopt_isa_name(p->target.isa));
     gopt_inspect_number(x, "threads", "threads", p->target.threads);
-    gopt_inspect_number(x, "steps", "steps", steps);
+    gopt_inspect_number(x, "steps", "steps", c->steps);
     gopt_inspect_bytes(x, "weights", "weights", (double)p->weight_bytes);
-    gopt_inspect_bytes(x, "arena", "activations", (double)p->arena_bytes);
+    put_activations(x, c);
     gopt_inspect_bytes(x, "workspace", "workspace", (double)p->workspace_bytes);
     gopt_inspect_bytes(x, "code", "generated code", (double)code);
 }
@@ -245,24 +269,24 @@ static void put_facts(const gopt_inspection *x, const gopt_plan *p, gopt_hash co
 gopt_status gopt_inspect_bundle(const gopt_inspection *x, gopt_err *e)
 {
     gopt_plan *p;
-    gopt_hash content;
-    int n = gopt_kernel_count() + 1, steps = 0;
-    GOPT_TRY(gopt_bundle_read(&p, x->path, &content, e));
-    int *count = gopt_calloc((size_t)n, sizeof *count);
-    if (!count) {
+    gopt_hash hash;
+    int n = gopt_kernel_count() + 1;
+    GOPT_TRY(gopt_bundle_read(&p, x->path, &hash, e));
+    content c = {.count = gopt_calloc((size_t)n, sizeof *c.count), .late = gopt_late_values(p)};
+    if (!c.count) {
         gopt_plan_free(p);
         return gopt_oom(e);
     }
-    count_kernels(p, count, &steps);
-    put_facts(x, p, content, steps);
+    count_kernels(p, &c);
+    put_facts(x, p, hash, &c);
     put_ports(x, "inputs", p->ports, p->n_inputs);
     put_ports(x, "outputs", p->ports + p->n_inputs, p->n_outputs);
-    put_kernels(x, count, n);
+    put_kernels(x, c.count, n);
     if (x->verbose && x->text)
         gopt_text_put(x->text, "steps in order:\n");
     if (x->verbose || x->json)
         put_steps(x, x->json ? cJSON_AddArrayToObject(x->json, "plan") : NULL, p, 0);
-    gopt_free(count);
+    gopt_free(c.count);
     gopt_plan_free(p);
     return GOPT_OK;
 }

@@ -4,22 +4,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assess.h"
 #include "base/utf8.h"
-#include "effects.h"
 #include "inspect.h"
 
 enum { SHOWN = 20 }; /* trials, unless all are asked for */
 
 typedef struct row {
     const gopt_trial *trial;
+    gopt_trial_status status;
+    const char *why;
     int samples;
     double median_ns; /* NAN: not timed */
     gopt_estimate speedup;
 } row;
 
-static void fill_row(row *r, const gopt_study *s, const gopt_trial *t, double *scratch)
+/* As the report has it: a trial that was timed in too few rounds is not ok, and its speed is not known. */
+static void fill_row(row *r, const gopt_assessment *a, const gopt_trial *t, double *scratch)
 {
-    *r = (row){.trial = t, .speedup = gopt_effects_speedup(s, t->id)};
+    const gopt_study *s = a->study;
+    bool timed = t->reply.status == GOPT_TRIAL_ok && gopt_assess_find(a, t->id);
+    *r = (row){.trial = t, .status = t->reply.status, .why = t->reply.why};
+    r->speedup = timed ? gopt_effects_speedup(s, t->id) : (gopt_estimate){.value = NAN, .lo = NAN, .hi = NAN};
+    if (t->reply.status == GOPT_TRIAL_ok && !timed) {
+        r->status = GOPT_TRIAL_pruned;
+        r->why = "the budget ended before it was timed in 9 rounds";
+    }
     for (int i = 0; i < s->n_samples; i++)
         if (s->samples[i].trial == t->id)
             scratch[r->samples++] = s->samples[i].ns;
@@ -34,12 +44,12 @@ static int by_speed(const void *a, const void *b)
     return p != q ? (p < q) - (p > q) : (x->trial->id > y->trial->id) - (x->trial->id < y->trial->id);
 }
 
-static void put_counts(const gopt_inspection *x, const gopt_study *s)
+static void put_counts(const gopt_inspection *x, const gopt_study *s, const row *rows)
 {
     int count[GOPT_TRIAL_STATUS_COUNT] = {0};
     cJSON *o = x->json ? cJSON_AddObjectToObject(x->json, "statuses") : NULL;
     for (int i = 0; i < s->n_trials; i++)
-        count[s->trials[i].reply.status]++;
+        count[rows[i].status]++;
     gopt_inspect_number(x, "trials", "trials", s->n_trials);
     for (int k = 0; k < GOPT_TRIAL_STATUS_COUNT; k++) {
         const char *name = gopt_trial_status_name((gopt_trial_status)k);
@@ -72,12 +82,12 @@ static void text_row(const gopt_inspection *x, const row *r)
     if (isfinite(r->speedup.value))
         snprintf(speed, sizeof speed, "%.3f", r->speedup.value);
     gopt_text_add(x->text, "  %5d  %-13s %-14s %7d  %9s  %7s ", t->id, gopt_trial_role_name(t->role),
-                  gopt_trial_status_name(t->reply.status), r->samples,
+                  gopt_trial_status_name(r->status), r->samples,
                   isfinite(r->median_ns) ? gopt_text_ns(ns, r->median_ns) : "-", speed);
     put_differences(x->text, &t->config);
-    if (t->reply.why) {
+    if (r->why) {
         gopt_text_put(x->text, " ");
-        gopt_utf8_put(x->text, t->reply.why);
+        gopt_utf8_put(x->text, r->why);
     }
     gopt_text_put(x->text, "\n");
 }
@@ -88,8 +98,8 @@ static void json_row(cJSON *list, const row *r)
     const gopt_trial *t = r->trial;
     gopt_json_number(o, "id", t->id);
     gopt_json_text(o, "role", gopt_trial_role_name(t->role));
-    gopt_json_text(o, "status", gopt_trial_status_name(t->reply.status));
-    gopt_json_text(o, "why", t->reply.why);
+    gopt_json_text(o, "status", gopt_trial_status_name(r->status));
+    gopt_json_text(o, "why", r->why);
     gopt_json_number(o, "samples", r->samples);
     gopt_json_number(o, "median_ns", r->median_ns);
     gopt_json_number(s, "value", r->speedup.value);
@@ -125,19 +135,23 @@ static void put_rows(const gopt_inspection *x, const row *rows, int n)
 gopt_status gopt_inspect_study(const gopt_inspection *x, gopt_err *e)
 {
     gopt_study *s;
+    gopt_assessment a;
     GOPT_TRY(gopt_study_read(&s, x->path, e));
+    gopt_status status = gopt_assess(&a, s, &gopt_goal_default, e);
     row *rows = gopt_calloc((size_t)s->n_trials + 1, sizeof *rows);
     double *scratch = gopt_calloc((size_t)s->n_samples + 1, sizeof *scratch);
-    gopt_status status = rows && scratch ? GOPT_OK : gopt_oom(e);
+    if (!status && (!rows || !scratch))
+        status = gopt_oom(e);
     if (!status) {
         for (int i = 0; i < s->n_trials; i++)
-            fill_row(&rows[i], s, &s->trials[i], scratch);
+            fill_row(&rows[i], &a, &s->trials[i], scratch);
         qsort(rows, (size_t)s->n_trials, sizeof *rows, by_speed);
-        put_counts(x, s);
+        put_counts(x, s, rows);
         put_rows(x, rows, s->n_trials);
     }
     gopt_free(rows);
     gopt_free(scratch);
+    gopt_assess_fini(&a);
     gopt_study_close(s);
     return status;
 }

@@ -200,21 +200,33 @@ static gopt_status compile_made(gopt_runner *r, const char *path, int64_t length
     return gopt_engine_run(r->engine, 0, e);
 }
 
+typedef struct opening {
+    gopt_runner *r;
+    const char *path;
+    const gopt_runner_options *o;
+} opening;
+
+static gopt_status try_length(void *ctx, int64_t length, int *made_up, gopt_err *e)
+{
+    opening *x = ctx;
+    gopt_runner_close(x->r);
+    gopt_status s = compile_made(x->r, x->path, length, x->o, e);
+    *made_up = x->r->made_up;
+    return s;
+}
+
 static gopt_status open_model_made(gopt_runner *r, const char *path, const gopt_runner_options *o, gopt_err *e)
 {
-    gopt_err first;
-    gopt_status s = GOPT_OK, first_status = GOPT_OK;
-    for (int i = 0; i < GOPT_LENGTHS; i++) {
-        gopt_runner_close(r);
-        s = compile_made(r, path, gopt_lengths[i], o, e);
-        if ((s != GOPT_EINPUT && s != GOPT_EUNSUP) || !r->made_up)
-            return s;
-        if (i == 0) {
-            first = *e;
-            first_status = s;
-        }
-    }
-    return gopt_fail(e, first_status, "%.400s; sizes were made up, choose with --shape", first.msg);
+    gopt_graph *g;
+    opening x = {.r = r, .path = path, .o = o};
+    int made_up = 0;
+    gopt_status s = try_length(&x, gopt_lengths[0], &made_up, e);
+    if (!s || !made_up)
+        return s;
+    GOPT_TRY(gopt_model_import(&g, path, NULL, e)); /* once more, only where the first length did not do */
+    s = gopt_shape_search(g, o->shapes, try_length, &x, e);
+    gopt_graph_free(g);
+    return s;
 }
 
 static gopt_status note_content(gopt_runner *r, const char *path, gopt_err *e)

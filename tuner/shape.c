@@ -18,6 +18,14 @@ static int find(const char *const *names, int n, const char *name)
     return -1;
 }
 
+static bool is_given(const gopt_shapes *given, const char *name)
+{
+    bool found = false;
+    for (int i = 0; given && i < given->n; i++)
+        found = found || !strcmp(given->name[i], name);
+    return found;
+}
+
 static gopt_status check_given(const gopt_shapes *given, const char *const *names, int n, gopt_err *e)
 {
     for (int i = 0; given && i < given->n; i++) {
@@ -28,6 +36,58 @@ static gopt_status check_given(const gopt_shapes *given, const char *const *name
         return gopt_within(e, gopt_unknown(e, "dimension", given->name[i], names, n), "--shape");
     }
     return GOPT_OK;
+}
+
+gopt_status gopt_shape_need_all(const gopt_graph *g, const gopt_shapes *given, gopt_err *e)
+{
+    const char *names[SYMBOLS_MAX];
+    int n = gopt_graph_symbols(g, names, SYMBOLS_MAX), open = n;
+    gopt_text list = {0};
+    GOPT_TRY(check_given(given, names, n, e));
+    for (int i = 0; i < n; i++) {
+        open -= is_given(given, names[i]);
+        gopt_text_add(&list, "%s%s=N", i ? "," : "", names[i]);
+    }
+    gopt_status s = GOPT_OK;
+    if (open)
+        s = gopt_fail(e, GOPT_EUSAGE, "the model has symbolic dimensions; say all of --shape %.300s",
+                      gopt_text_str(&list));
+    gopt_text_fini(&list);
+    return s;
+}
+
+/* Those not given that depend on the length tried; all that were not given when none does. */
+static void list_open(const gopt_graph *g, const gopt_shapes *given, gopt_text *list)
+{
+    const char *names[SYMBOLS_MAX];
+    int64_t sizes[2][SYMBOLS_MAX];
+    int n = gopt_inputs_shape(g, names, sizes[0], SYMBOLS_MAX, gopt_lengths[0]);
+    gopt_inputs_shape(g, names, sizes[1], SYMBOLS_MAX, gopt_lengths[1]);
+    for (int all = 0; all < 2 && !list->n; all++)
+        for (int i = 0; i < n; i++)
+            if (!is_given(given, names[i]) && (all || sizes[0][i] != sizes[1][i]))
+                gopt_text_add(list, "%s%s", list->n ? ", " : "", names[i]);
+}
+
+gopt_status gopt_shape_search(const gopt_graph *g, const gopt_shapes *given, gopt_shape_attempt *attempt, void *ctx,
+                              gopt_err *e)
+{
+    gopt_status first = GOPT_OK;
+    gopt_err why = {0};
+    for (int i = 0; i < GOPT_LENGTHS; i++) {
+        int made_up = 0;
+        gopt_err failure = {0};
+        gopt_status s = attempt(ctx, gopt_lengths[i], &made_up, &failure);
+        if ((s != GOPT_EINPUT && s != GOPT_EUNSUP) || !made_up)
+            return s ? gopt_fail(e, s, "%s", failure.msg) : GOPT_OK;
+        first = i ? first : s;
+        why = i ? why : failure;
+    }
+    gopt_text open = {0};
+    list_open(g, given, &open);
+    gopt_fail(e, first, "%.300s; no size tried for %.150s fits: choose with --shape", why.msg, gopt_text_str(&open));
+    gopt_text_fini(&open);
+    return first;
 }
 
 /* A model may leave the rank of an input open: only data can say it then. */

@@ -18,4 +18,15 @@ gopt_status gopt_shape_bind_to(gopt_graph *g, const gopt_tensor *const *in, gopt
 enum { GOPT_LENGTHS = 5 };
 extern const int64_t gopt_lengths[GOPT_LENGTHS];
 
+/* What is done with a model at some length. EINPUT or EUNSUP with *made_up, the number of sizes that were not given:
+ * another length may do. */
+typedef gopt_status gopt_shape_attempt(void *ctx, int64_t length, int *made_up, gopt_err *e);
+/* Makes attempts until one succeeds or fails otherwise. When none does, the first failure is told, and which sizes to
+ * choose: those that g, not bound, has and that were not given. */
+gopt_status gopt_shape_search(const gopt_graph *g, const gopt_shapes *given, gopt_shape_attempt *attempt, void *ctx,
+                              gopt_err *e);
+/* EUSAGE unless every size was given: "say all of --shape batch=N,seq=N", or when one that the model does not have was.
+ */
+gopt_status gopt_shape_need_all(const gopt_graph *g, const gopt_shapes *given, gopt_err *e);
+
 #endif

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,24 +27,44 @@ static gopt_status find_folder(gopt_subject *out, const char *path, gopt_err *e)
     return GOPT_OK;
 }
 
-static gopt_subject by_content(const char *head, size_t n)
+static bool begins_with(const char *text, size_t n, const char *what)
 {
-    static const struct {
-        const char *magic;
-        gopt_subject kind;
-    } known[] = {{"GOPTBNDL", GOPT_SUBJECT_BUNDLE},
-                 {"gopt_manifest:", GOPT_SUBJECT_MANIFEST},
-                 {"SQLite format 3", GOPT_SUBJECT_STUDY}};
-    for (int i = 0; i < GOPT_COUNT(known); i++)
-        if (n >= strlen(known[i].magic) && !memcmp(head, known[i].magic, strlen(known[i].magic)))
-            return known[i].kind;
-    return GOPT_SUBJECT_MODEL;
+    return n >= strlen(what) && !memcmp(text, what, strlen(what));
+}
+
+/* Past a byte order mark, comments, empty lines and "---". */
+static size_t yaml_begin(const char *head, size_t n)
+{
+    size_t at = begins_with(head, n, "\xEF\xBB\xBF") ? 3 : 0;
+    while (at < n && (strchr("#\r\n", head[at]) || begins_with(head + at, n - at, "---"))) {
+        const char *end = memchr(head + at, '\n', n - at);
+        at = end ? (size_t)(end - head) + 1 : n;
+    }
+    return at;
+}
+
+static bool is_named_yaml(const char *path)
+{
+    const char *ending = strrchr(path, '.');
+    return ending && (!strcasecmp(ending, ".yaml") || !strcasecmp(ending, ".yml"));
+}
+
+/* A manifest that was damaged where it begins is still no model: its reader says where it breaks. */
+static gopt_subject by_content(const char *path, const char *head, size_t n)
+{
+    size_t at = yaml_begin(head, n);
+    if (begins_with(head, n, "GOPTBNDL"))
+        return GOPT_SUBJECT_BUNDLE;
+    if (begins_with(head, n, "SQLite format 3"))
+        return GOPT_SUBJECT_STUDY;
+    bool manifest = begins_with(head + at, n - at, "gopt_manifest:") || is_named_yaml(path);
+    return manifest ? GOPT_SUBJECT_MANIFEST : GOPT_SUBJECT_MODEL;
 }
 
 gopt_status gopt_subject_find(gopt_subject *out, const char *path, gopt_err *e)
 {
     struct stat st;
-    char head[32];
+    char head[1024];
     if (stat(path, &st))
         return gopt_fail(e, GOPT_EINPUT, "%s: %s", path, strerror(errno));
     if (S_ISDIR(st.st_mode))
@@ -57,7 +78,7 @@ gopt_status gopt_subject_find(gopt_subject *out, const char *path, gopt_err *e)
         close(fd);
     if (n < 0)
         return gopt_fail(e, GOPT_EINPUT, "%s: %s", path, strerror(cause));
-    *out = by_content(head, (size_t)n);
+    *out = by_content(path, head, (size_t)n);
     return GOPT_OK;
 }
 

@@ -1,4 +1,5 @@
-/* subject.h: what a command was given, told by content, never by name. */
+/* subject.h: what a command was given, told by content; of what says nothing of itself, *.yaml and *.yml are manifests.
+ */
 #ifndef GOPT_SUBJECT_H
 #define GOPT_SUBJECT_H
 

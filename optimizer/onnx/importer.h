@@ -70,7 +70,7 @@ typedef struct gopt_onnx_importer {
     gopt_name_map nodes, values; /* names in use */
     size_t cap_name, cap_op;     /* of the family's imported_name and imported_op */
     int64_t n_file_nodes;
-    size_t parameter_bytes; /* of initializers */
+    size_t parameter_bytes; /* of initializers and Constants, those of bodies, too */
     bool dynamic;           /* an input has symbolic dimensions */
 } gopt_onnx_importer;
 

@@ -50,6 +50,8 @@ static gopt_status define_constant(gopt_onnx_importer *x, gopt_onnx_scope *s, co
         return gopt_fail(e, GOPT_EINPUT, "%zu inputs and %zu outputs, 0 and 1 expected", n->n_input, n->n_output);
     const char *name = n->output[0];
     GOPT_TRY(gopt_onnx_constant(x, s->frame, n, &t, e));
+    if (s->frame == &x->frame) /* a function's body is there once, however often it is called */
+        x->parameter_bytes += gopt_tensor_bytes(t);
     gopt_value *v = gopt_name_map_find(&s->constants, name);
     if (v) {
         gopt_fact_of_tensor(&v->fact, t, &x->family->arena);

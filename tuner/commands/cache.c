@@ -146,6 +146,34 @@ static void search(inquiry *q, const gopt_store *s)
     }
 }
 
+typedef struct trying {
+    const char *path;
+    const gopt_shapes *shapes;
+    gopt_graph *bound;
+} trying;
+
+static gopt_status try_length(void *ctx, int64_t length, int *made_up, gopt_err *e)
+{
+    trying *t = ctx;
+    GOPT_TRY(gopt_model_import(&t->bound, t->path, NULL, e));
+    gopt_status s = gopt_shape_bind(t->bound, t->shapes, length, NULL, made_up, e);
+    if (s)
+        gopt_graph_free(t->bound);
+    return s;
+}
+
+/* At the sizes that other commands propose, too. */
+static gopt_status import(gopt_graph **out, const char *path, const gopt_shapes *shapes, gopt_err *e)
+{
+    trying t = {.path = path, .shapes = shapes};
+    gopt_graph *g;
+    GOPT_TRY(gopt_model_import(&g, path, NULL, e));
+    gopt_status s = gopt_shape_search(g, shapes, try_length, &t, e);
+    gopt_graph_free(g);
+    *out = t.bound;
+    return s ? gopt_within(e, s, "%s", path) : GOPT_OK;
+}
+
 /* Compiles up to the moment when the cache has been asked. */
 static gopt_status ask(inquiry *q, const char *path, const options *o, const gopt_workplace *place, gopt_err *e)
 {
@@ -155,16 +183,11 @@ static gopt_status ask(inquiry *q, const char *path, const options *o, const gop
     gopt_compile_log log;
     gopt_err ended = {0};
     GOPT_TRY(gopt_pick_config(&config, &o->pick, e));
-    GOPT_TRY(gopt_model_import(&g, path, NULL, e));
-    gopt_status s = gopt_shape_bind(g, &o->shapes, gopt_lengths[0], NULL, NULL, e);
-    if (s) {
-        gopt_graph_free(g);
-        return gopt_within(e, s, "%s", path);
-    }
+    GOPT_TRY(import(&g, path, &o->shapes, e));
     gopt_compile_options c = {
         .cache_dir = place->cache, .scratch_dir = place->scratch, .lookup = note, .lookup_ctx = q};
     gopt_target_host(&c.target, (int)gopt_config_threads(&config));
-    s = gopt_compile(&plan, g, &config, &c, &log, &ended);
+    gopt_status s = gopt_compile(&plan, g, &config, &c, &log, &ended);
     gopt_plan_free(plan);
     gopt_compile_log_fini(&log);
     return s && s != GOPT_EINTR ? gopt_fail(e, s, "%s: %s", path, ended.msg) : GOPT_OK;

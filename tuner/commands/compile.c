@@ -10,6 +10,7 @@
 #include "compile.h"
 #include "import.h"
 #include "json.h"
+#include "late.h"
 #include "pick.h"
 #include "shape.h"
 #include "subject.h"
@@ -32,18 +33,8 @@ typedef struct result {
 /* A bundle serves one shape: it must be chosen, not guessed. */
 static gopt_status bind(gopt_graph *g, const gopt_shapes *shapes, gopt_err *e)
 {
-    const char *names[GOPT_SHAPES_MAX];
-    int n = gopt_graph_symbols(g, names, GOPT_SHAPES_MAX), made_up = 0;
-    GOPT_TRY(gopt_shape_bind(g, shapes, gopt_lengths[0], NULL, &made_up, e));
-    if (!made_up)
-        return GOPT_OK;
-    gopt_text list = {0};
-    for (int i = 0; i < n; i++)
-        gopt_text_add(&list, "%s%s=N", i ? "," : "", names[i]);
-    gopt_status s =
-        gopt_fail(e, GOPT_EUSAGE, "the model has symbolic dimensions; say all of --shape %.300s", gopt_text_str(&list));
-    gopt_text_fini(&list);
-    return s;
+    GOPT_TRY(gopt_shape_need_all(g, shapes, e));
+    return gopt_shape_bind(g, shapes, gopt_lengths[0], NULL, NULL, e);
 }
 
 static gopt_status import(gopt_graph **g, const char *path, const options *o, int64_t *import_ns, int64_t *infer_ns,
@@ -83,6 +74,12 @@ static gopt_status compile(result *r, const char *path, const options *o, const 
     return GOPT_OK;
 }
 
+/* Those of bodies, too, as everywhere. */
+static int steps_of(const gopt_compile_log *log)
+{
+    return log->kernels_native + log->kernels_generated + log->kernels_reference;
+}
+
 static gopt_status tell_json(const result *r, const options *o, gopt_err *e)
 {
     char hex[33];
@@ -90,12 +87,13 @@ static gopt_status tell_json(const result *r, const options *o, gopt_err *e)
     gopt_json_text(root, "bundle", o->output);
     gopt_json_text(root, "content", gopt_hash_hex(hex, r->content));
     gopt_json_number(root, "bytes", r->bytes);
-    gopt_json_number(root, "steps", r->plan->n_steps);
+    gopt_json_number(root, "steps", steps_of(&r->log));
     gopt_json_number(root, "native", r->log.kernels_native);
     gopt_json_number(root, "generated", r->log.kernels_generated);
     gopt_json_number(root, "reference", r->log.kernels_reference);
     gopt_json_number(root, "weights", (double)r->plan->weight_bytes);
-    gopt_json_number(root, "arena", (double)r->plan->arena_bytes);
+    gopt_json_number(root, "arena", (double)r->log.arena_bytes);
+    gopt_json_number(root, "late_values", gopt_late_values(r->plan));
     gopt_json_number(root, "workspace", (double)r->plan->workspace_bytes);
     gopt_json_number(root, "total", (double)gopt_compile_total(&r->log));
     cJSON_AddBoolToObject(root, "cached", r->log.cached);
@@ -111,10 +109,12 @@ static gopt_status tell_text(const result *r, const options *o, gopt_err *e)
     gopt_text t = {0};
     gopt_utf8_put(&t, o->output);
     gopt_text_add(&t, ": %s, content %s\n", gopt_text_bytes(a, r->bytes), gopt_hash_hex(c, r->content));
-    gopt_text_add(&t, "  steps       %d: %d native, %d generated, %d reference\n", r->plan->n_steps,
+    gopt_text_add(&t, "  steps       %d: %d native, %d generated, %d reference\n", steps_of(&r->log),
                   r->log.kernels_native, r->log.kernels_generated, r->log.kernels_reference);
-    gopt_text_add(&t, "  memory      weights %s, activations %s\n", gopt_text_bytes(a, (double)r->plan->weight_bytes),
-                  gopt_text_bytes(b, (double)r->plan->arena_bytes));
+    gopt_text_add(&t, "  memory      weights %s, activations %s", gopt_text_bytes(a, (double)r->plan->weight_bytes),
+                  gopt_text_bytes(b, (double)r->log.arena_bytes));
+    gopt_late_values_put(&t, gopt_late_values(r->plan));
+    gopt_text_put(&t, "\n");
     gopt_text_add(&t, "  compiled in %s%s\n", gopt_text_ns(a, (double)gopt_compile_total(&r->log)),
                   r->log.cached ? ", counting what the cache saved" : "");
     for (int i = 0; i < GOPT_STAGE_COUNT; i++)

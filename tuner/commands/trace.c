@@ -14,6 +14,7 @@
 #include "inputs.h"
 #include "isolated.h"
 #include "json.h"
+#include "late.h"
 #include "pick.h"
 #include "shape.h"
 #include "stats.h"
@@ -82,14 +83,13 @@ static void switch_off_after(gopt_config *c, const trace *t, int cut)
     gopt_config_normalize(c);
 }
 
-/* Those of bodies, too. */
-static int count_steps(const gopt_plan *p)
+/* Of all steps together. NAN where there is none: the shapes of a step are known only at run time, or it has bodies. */
+static double predict(const gopt_plan *p)
 {
-    int n = p->n_steps;
+    double ns = 0;
     for (int i = 0; i < p->n_steps; i++)
-        for (int b = 0; b < p->steps[i].n_bodies; b++)
-            n += count_steps(p->steps[i].body[b]);
-    return n;
+        ns += p->steps[i].n_bodies || gopt_step_is_late(p, &p->steps[i]) ? NAN : 1e9 * p->steps[i].cost_s;
+    return ns > 0 ? ns : NAN;
 }
 
 static void fill_plan(row *r, const gopt_plan *p, const gopt_compile_log *log)
@@ -97,12 +97,10 @@ static void fill_plan(row *r, const gopt_plan *p, const gopt_compile_log *log)
     r->native = log->kernels_native;
     r->generated = log->kernels_generated;
     r->reference = log->kernels_reference;
-    r->steps = count_steps(p);
+    r->steps = r->native + r->generated + r->reference; /* those of bodies, too */
     r->arena = log->arena_bytes;
     r->arena_bound = log->arena_bound;
-    r->predicted_ns = 0;
-    for (int i = 0; i < p->n_steps; i++)
-        r->predicted_ns += 1e9 * p->steps[i].cost_s;
+    r->predicted_ns = predict(p);
 }
 
 static gopt_status measure(const trace *t, row *r, const gopt_plan *p, const gopt_tensor *const *in, gopt_err *e)
@@ -181,17 +179,19 @@ static gopt_status step(trace *t, int cut, gopt_err *e)
     return s;
 }
 
+static gopt_status attempt(void *ctx, int64_t length, int *made_up, gopt_err *e)
+{
+    trace *t = ctx;
+    t->length = length;
+    gopt_status s = step(t, -1, e);
+    *made_up = t->out->made_up;
+    return s;
+}
+
 /* The whole pipeline once, with sizes that the model takes. */
 static gopt_status whole(trace *t, gopt_err *e)
 {
-    gopt_status s = GOPT_OK;
-    for (int i = 0; i < GOPT_LENGTHS; i++) {
-        t->length = gopt_lengths[i];
-        s = step(t, -1, e);
-        if ((s != GOPT_EINPUT && s != GOPT_EUNSUP) || !t->out->made_up)
-            break;
-    }
-    return s;
+    return gopt_shape_search(t->graph, &t->o->shapes, attempt, t, e);
 }
 
 static gopt_status cuts(trace *t, gopt_err *e)
