@@ -1,6 +1,7 @@
 /* device.c: reading the machine. */
 #include "device.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -60,16 +61,56 @@ void gopt_device_read(gopt_device *d)
     gopt_text_fini(&t);
 }
 
-void gopt_health_read(gopt_health *h)
+/* Second number of a thread's schedstat, ns: the time it was ready to run but did not. -1: there is no such file. */
+static double waited_by(const char *thread)
+{
+    char path[64], line[128];
+    double ran, waited;
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/schedstat", thread);
+    read_line(path, "", line, sizeof line);
+    return sscanf(line, "%lf %lf", &ran, &waited) == 2 ? waited : -1;
+}
+
+enum { THREADS_LOOKED_AT = 64 }; /* a file each */
+
+double gopt_health_waited(void)
+{
+    double ns = 0;
+    int n = 0;
+    DIR *threads = opendir("/proc/self/task");
+    for (const struct dirent *one; threads && n < THREADS_LOOKED_AT && (one = readdir(threads));) {
+        double waited = one->d_name[0] == '.' ? -1 : waited_by(one->d_name);
+        if (waited < 0)
+            continue;
+        ns += waited;
+        n++;
+    }
+    if (threads)
+        closedir(threads);
+    return n ? ns / (double)GOPT_NS_PER_S : -1;
+}
+
+static void read_processors(gopt_health *h)
 {
     char line[256];
     unsigned long long user, nice, system, idle, wait, irq, soft, steal;
-    struct rusage own, children;
-    *h = (gopt_health){.at_ns = gopt_now(), .pressure_us = -1};
+    double tick = 1 / (double)sysconf(_SC_CLK_TCK);
     read_line("/proc/stat", "cpu ", line, sizeof line);
     if (sscanf(line, "%llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &wait, &irq, &soft,
-               &steal) == 8)
-        h->steal_s = (double)steal / (double)sysconf(_SC_CLK_TCK);
+               &steal) != 8)
+        return;
+    h->steal_s = (double)steal * tick;
+    h->busy_s = (double)(user + nice + system + irq + soft) * tick;
+}
+
+void gopt_health_read(gopt_health *h)
+{
+    char line[256];
+    struct rusage own, children;
+    *h = (gopt_health){.at_ns = gopt_now(), .pressure_us = -1, .busy_s = -1};
+    h->own_s = (double)gopt_cpu_now() / (double)GOPT_NS_PER_S;
+    h->waited_s = gopt_health_waited();
+    read_processors(h);
     read_line("/proc/pressure/cpu", "some ", line, sizeof line);
     const char *total = strstr(line, "total=");
     if (total)
@@ -78,12 +119,30 @@ void gopt_health_read(gopt_health *h)
         h->switches = own.ru_nivcsw + children.ru_nivcsw;
 }
 
+static double seconds_between(const gopt_health *before, const gopt_health *after)
+{
+    return (double)(after->at_ns - before->at_ns) / (double)GOPT_NS_PER_S;
+}
+
 bool gopt_health_disturbed(const gopt_health *before, const gopt_health *after)
 {
-    double seconds = (double)(after->at_ns - before->at_ns) / (double)GOPT_NS_PER_S;
+    double seconds = seconds_between(before, after), waited = 0;
     if (seconds <= 0)
         return false;
+    if (before->waited_s >= 0)
+        waited = after->waited_s - before->waited_s;
+    else if (before->pressure_us >= 0)
+        waited = (after->pressure_us - before->pressure_us) / 1e6;
     bool stolen = after->steal_s - before->steal_s > GOPT_MAX(0.01 * seconds, 0.015); /* at least two clock ticks */
-    bool crowded = before->pressure_us >= 0 && after->pressure_us - before->pressure_us > 0.10 * seconds * 1e6;
-    return stolen || crowded;
+    return stolen || waited > 0.10 * seconds;
+}
+
+void gopt_disturbance_add(gopt_disturbance *d, const gopt_health *before, const gopt_health *after)
+{
+    double own = after->own_s - before->own_s;
+    d->seconds += seconds_between(before, after);
+    d->steal_s += after->steal_s - before->steal_s;
+    d->others_s += before->busy_s >= 0 ? after->busy_s - before->busy_s - own : 0;
+    d->waited_s =
+        before->waited_s >= 0 && d->waited_s >= 0 ? d->waited_s + GOPT_MAX(after->waited_s - before->waited_s, 0) : -1;
 }

@@ -22,11 +22,24 @@ typedef struct gopt_health {
     int64_t at_ns;
     double steal_s;     /* processor time taken by the hypervisor, all cores */
     double pressure_us; /* PSI: time some task waited for a processor; below 0: not known */
+    double busy_s;      /* processor time of all processes on all cores; below 0: not known */
+    double own_s;       /* of it, what was ours: of this process, until the caller adds its workers' */
+    double waited_s;    /* time that our threads stood in line for a processor; below 0: not known */
     int64_t switches;   /* involuntary context switches of this process and its children */
 } gopt_health;
 
-void gopt_health_read(gopt_health *out);
-/* Steal above 1 % of one core's time, or other tasks' waiting above 10 %, between two readings. */
+void gopt_health_read(gopt_health *out); /* of this process */
+double gopt_health_waited(void);         /* s: as waited_s, of this process; below 0: not known */
+/* Steal above 1 % of one core's time, or our own threads' waiting above 10 %, between two readings. Where the latter is
+ * not known, the waiting of any task: too strict, since what waits for us does not disturb us. */
 bool gopt_health_disturbed(const gopt_health *before, const gopt_health *after);
+
+/* What disturbed, summed over the times between pairs of readings. */
+typedef struct gopt_disturbance {
+    double seconds;
+    double steal_s, others_s; /* processor time of the hypervisor and of other processes */
+    double waited_s;          /* as in gopt_health; below 0: not known */
+} gopt_disturbance;
+void gopt_disturbance_add(gopt_disturbance *d, const gopt_health *before, const gopt_health *after);
 
 #endif

@@ -19,7 +19,13 @@ static const gopt_findings nothing = {
               .native = GOPT_UNKNOWN,
               .reference = GOPT_UNKNOWN,
               .unsupported = GOPT_UNKNOWN},
-    .noise = {.floor = NAN, .rounds_flagged = GOPT_UNKNOWN, .rounds = GOPT_UNKNOWN},
+    .noise = {.floor = NAN,
+              .rounds_flagged = GOPT_UNKNOWN,
+              .rounds = GOPT_UNKNOWN,
+              .others = NAN,
+              .steal = NAN,
+              .waited = NAN,
+              .spread = NAN},
     .accounting = {NAN, NAN, NAN, NAN, NAN},
     .traffic = {.rate_per_s = NAN,
                 .lifetime_s = NAN,
@@ -118,6 +124,11 @@ bool gopt_finding_on_front(const gopt_finding_cluster *c, int id)
         if (c->front[i] == id)
             return true;
     return false;
+}
+
+const char *gopt_finding_trust(const gopt_finding_noise *n)
+{
+    return n->unquiet ? "little" : isnan(n->floor) ? "unknown" : "good";
 }
 
 int gopt_finding_roles(const gopt_finding_cluster *c, const gopt_finding_trial *out[GOPT_FINDING_ROLES])

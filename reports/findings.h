@@ -243,6 +243,9 @@ typedef struct gopt_finding_noise {
     double floor; /* on ln of a ratio */
     bool unquiet;
     int64_t rounds_flagged, rounds;
+    double others, steal; /* share of all processors' time that other processes, the hypervisor took */
+    double waited;        /* share of the rounds that what was measured stood in line for a processor */
+    double spread;        /* of the baseline's samples: 90th over 10th percentile - 1 */
 } gopt_finding_noise;
 
 typedef struct gopt_finding_accounting { /* seconds; sums to elapsed_s */
@@ -307,6 +310,8 @@ bool gopt_finding_trial_is_ok(const gopt_finding_trial *t); /* false for NULL */
 bool gopt_finding_on_front(const gopt_finding_cluster *c, int id);
 /* Baseline, default and choice, each once and only those that ran; returns their number. */
 enum { GOPT_FINDING_ROLES = 3 };
+/* "good", "little", or "unknown" where the noise is not known: how far to trust what was measured. */
+const char *gopt_finding_trust(const gopt_finding_noise *n);
 int gopt_finding_roles(const gopt_finding_cluster *c, const gopt_finding_trial *out[GOPT_FINDING_ROLES]);
 const char *gopt_finding_role_name(const gopt_finding_cluster *c, int id); /* "chosen", "chosen = default", ...; "" */
 const char *gopt_finding_verdict_name(gopt_finding_verdict v);             /* "better", ...; NULL when unknown */

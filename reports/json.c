@@ -43,6 +43,10 @@ static void machine(gopt_tree *b, cJSON *top, const gopt_findings *f)
     gopt_tree_truth(b, noise, "unquiet", f->noise.unquiet);
     gopt_tree_known(b, noise, "rounds_flagged", f->noise.rounds_flagged);
     gopt_tree_known(b, noise, "rounds", f->noise.rounds);
+    gopt_tree_number(b, noise, "others_cpu", f->noise.others);
+    gopt_tree_number(b, noise, "steal", f->noise.steal);
+    gopt_tree_number(b, noise, "waited", f->noise.waited);
+    gopt_tree_number(b, noise, "baseline_spread", f->noise.spread);
 }
 
 static void circumstances(gopt_tree *b, cJSON *top, const gopt_findings *f)
@@ -66,6 +70,7 @@ static void ending(gopt_tree *b, cJSON *top, const gopt_findings *f)
 {
     cJSON *verdict = gopt_tree_object(b, top, "verdict");
     gopt_tree_text(b, verdict, "result", f->verdict.result);
+    gopt_tree_text(b, verdict, "trust", gopt_finding_trust(&f->noise));
     gopt_tree_text(b, verdict, "against", f->verdict.against);
     gopt_tree_texts(b, verdict, "details", f->verdict.details, f->verdict.n_details);
     gopt_tree_text(b, top, "regime", f->regime);

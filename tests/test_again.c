@@ -12,7 +12,7 @@ static const char about[] =
     "{\"seed\":1,\"budget_s\":60,\"elapsed_s\":59,\"stopped\":\"budget\",\"shapes\":\"batch=1\",\"model\":{},"
     "\"device\":{},"
     "\"goal\":{\"objective\":\"latency\",\"alpha\":0.001,\"requests\":100,\"hit_rate\":0},\"rounds\":40,"
-    "\"rounds_flagged\":2,\"command\":\"gopt-tune --budget 60s --out /o /m.onnx\"}";
+    "\"rounds_flagged\":20,\"command\":\"gopt-tune --budget 60s --out /o /m.onnx\"}";
 
 /* Baseline 10 ms, default 4 ms, a search trial of 2 ms; no bundles. The manifest serves the default. */
 static void make_out(const char *dir)
@@ -103,6 +103,9 @@ static void a_choice_without_a_bundle_is_a_what_if(void **state)
     assert_string_equal(before, after);
     assert_non_null(strstr(gopt_text_str(&summary), "trial 2 was not compiled to a bundle: manifest.yaml stays"));
     assert_non_null(strstr(gopt_text_str(&summary), command));
+    assert_non_null(strstr(gopt_text_str(&summary), "trust: little, measured on a disturbed machine: rerun when it is "
+                                                    "quiet (20 of 40 rounds disturbed)"));
+    assert_non_null(strstr(gopt_text_str(&summary), "study.db  bundles/  plots/\n"));
     assert_non_null(strstr(report, "A what-if: manifest.yaml stayed as it was and serves trial 1, for trial 2 was"));
     assert_non_null(strstr(report, command));
     assert_non_null(strstr(findings, "\"chosen\":\t2"));

@@ -123,7 +123,8 @@ static const char about[] =
     "\"device\":{\"name\":\"cpu\",\"fingerprint\":\"f\",\"facts\":{\"cores\":2}},\"goal\":{\"objective\":\"latency\","
     "\"alpha\":"
     "0.001,\"requests\":100,\"hit_rate\":0},\"settings\":{},\"accounting\":{\"compile\":20,\"verify\":5,\"measure\":30,"
-    "\"search\":1,\"other\":3},\"rounds\":40,\"rounds_flagged\":20,\"notes\":[\"a note\"]}";
+    "\"search\":1,\"other\":3},\"rounds\":40,\"rounds_flagged\":2,\"disturbance\":{\"others\":0.3,\"steal\":0,"
+    "\"waited\":0.05},\"notes\":[\"a note\"]}";
 
 static void findings_say_what_the_study_says(void **state)
 {
@@ -154,7 +155,10 @@ static void findings_say_what_the_study_says(void **state)
     assert_true(fabs(c->pairs[0].eta.value / eta - 1) < 0.01);
     assert_true(c->pairs[0].eta.lo <= c->pairs[0].eta.value && c->pairs[0].eta.value <= c->pairs[0].eta.hi);
     assert_int_equal(c->bounds[1].lo, 32);
-    assert_true(f->noise.unquiet);
+    assert_true(f->noise.unquiet); /* by the processors' time that others took: few rounds are flagged */
+    assert_true(f->noise.others == 0.3 && f->noise.waited == 0.05 && f->noise.steal == 0);
+    assert_true(fabs(f->noise.spread - 0.38) < 0.03); /* the made-up machine drifts by half */
+    assert_string_equal(gopt_finding_trust(&f->noise), "little");
     assert_string_equal(f->verdict.result, "ok");
     gopt_findings_free(f);
     gopt_study_close(s);

@@ -65,6 +65,10 @@ static const char *const schema[] = {"tool.version",
                                      "noise.floor",
                                      "noise.unquiet",
                                      "noise.rounds_flagged",
+                                     "noise.others_cpu",
+                                     "noise.waited",
+                                     "noise.steal",
+                                     "noise.baseline_spread",
                                      "accounting.compile_s",
                                      "accounting.verify_s",
                                      "accounting.measure_s",
@@ -151,6 +155,7 @@ static void values_are_written_as_they_are(void **state)
     assert_string_equal(raw(top, "seed"), "1");
     assert_string_equal(raw(top, "noise.floor"), "0");
     assert_string_equal(raw(top, "noise.unquiet"), "false");
+    assert_string_equal(raw(top, "verdict.trust"), "\"good\"");
     assert_string_equal(raw(top, "clusters.0.chosen"), "17");
     assert_string_equal(raw(top, "clusters.0.shapes"), "[{\"batch\":1}]");
     assert_string_equal(raw(top, "clusters.0.bounds"), "{\"batch\":[1,1]}");

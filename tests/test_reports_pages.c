@@ -66,7 +66,7 @@ static void the_answer_comes_first(void **state)
     assert_true(lead - p.text.s < 100);
     assert_says(&p.text, "earned back after 635\nrequests (25.4 s of the given traffic).");
     assert_says(&p.text, "Verdict: improvement, compared with last/manifest.yaml.");
-    assert_says(&p.text, "Trust: the machine was quiet (3 of 141 rounds disturbed, noise floor 0.42 %)");
+    assert_says(&p.text, "Trust: the machine was quiet (3 of 141 rounds disturbed; other processes took 1.2 %");
     assert_says(&p.text, "Differs from the default by: without layout_nhwc; engine.threads 2, plan.order by_size.");
     assert_says(&p.text, "fuse_conv_act         71.0  1.680      1.403  1.395 [1.384, 1.406]    3.448  as predicted");
     assert_says(&p.text, "fuse_chain      layout_nhwc    0.938 [0.920, 0.957]  conflict");
@@ -88,13 +88,25 @@ static void a_kept_default_and_a_noisy_machine_are_said(void **state)
     (void)state;
     gopt_findings *f = test_findings();
     f->clusters[0].chosen_trial = 1;
-    f->noise = (gopt_finding_noise){0.031, true, 60, 141};
+    f->noise = (gopt_finding_noise){.floor = 0.031,
+                                    .unquiet = true,
+                                    .rounds_flagged = 60,
+                                    .rounds = 141,
+                                    .others = 0.43,
+                                    .steal = 0.002,
+                                    .waited = 0.21,
+                                    .spread = 0.14};
     f->verdict = (gopt_finding_decision){.result = "regression"};
     pages p = rendered(f);
     assert_says(&p.text, "Keep the default (trial 1): 2.054 [2.038, 2.071] times as fast as the baseline;");
-    assert_says(&p.text, "Trust: LITTLE, the machine was unquiet");
+    assert_says(&p.text, "Trust it little: it was measured on a disturbed machine;");
+    assert_says(&p.text, "Verdict: regression; measured on a disturbed machine: rerun when it is quiet.");
+    assert_says(&p.text, "Trust: LITTLE, measured on a disturbed machine: rerun when it is quiet (60 of 141 rounds");
+    assert_says(&p.text, "processes took 43.0 % of the processors' time; what was measured waited for a");
+    assert_says(&p.text, "the hypervisor took 0.2 %; the baseline's own time spread by 14 %");
     assert_says(&p.text, "differences up to 6.2 % count as ties");
-    assert_says(&p.html, "<p class=\"bad\">Verdict: regression.</p>");
+    assert_says(&p.html,
+                "<p class=\"bad\">Verdict: regression; measured on a disturbed machine: rerun when it is quiet.</p>");
     assert_says(&p.text, "1 (chosen = default)");
     assert_never_says(&p.text, "Differs from the default by:");
     pages_fini(&p);

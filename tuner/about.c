@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "assess.h"
 #include "command_line.h"
@@ -109,6 +110,16 @@ static void add_accounting(cJSON *root, const gopt_job *j)
     number(root, "rounds_flagged", j->rounds_flagged);
 }
 
+/* Shares: of the time of all processors, but `waited` of the time of the rounds. */
+static void add_disturbance(cJSON *root, const gopt_disturbance *d)
+{
+    cJSON *o = cJSON_AddObjectToObject(root, "disturbance");
+    double all = d->seconds * (double)sysconf(_SC_NPROCESSORS_ONLN);
+    number(o, "steal", all > 0 ? d->steal_s / all : NAN);
+    number(o, "others", all > 0 ? GOPT_MAX(d->others_s, 0) / all : NAN);
+    number(o, "waited", all > 0 && d->waited_s >= 0 ? d->waited_s / d->seconds : NAN);
+}
+
 static void add_command(cJSON *root, const gopt_job *j)
 {
     gopt_text line = {0};
@@ -152,6 +163,7 @@ gopt_status gopt_about_store(gopt_job *j, gopt_err *e)
         add_goal(root, &j->options->goal);
         add_settings(root, j->options);
         add_accounting(root, j);
+        add_disturbance(root, &j->disturbance);
         add_notes(root, j);
         add_command(root, j);
     }

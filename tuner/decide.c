@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double UNQUIET_SHARE = 0.2; /* of rounds: design/measurement.md, 7 */
+static const double UNQUIET_SHARE = 0.2;                  /* of rounds: design/measurement.md, 7 */
+static const double OTHERS_MOST = 0.1, STEAL_MOST = 0.01; /* of all processors' time */
 
 static double number(const cJSON *o, const char *name)
 {
@@ -83,12 +84,37 @@ static void set_settings(gopt_findings *f, const gopt_goal *g, const cJSON *o)
     f->settings.more = facts(f, o, &f->settings.n_more);
 }
 
+/* How much the baseline's own time varied in the course of the job: frequency, neighbours, phases of the machine. */
+static double spread_of(const gopt_study *s, int trial)
+{
+    enum { LEAST = 29 }; /* for a 90th percentile */
+    int n = 0;
+    double *ns = trial >= 0 ? gopt_malloc(((size_t)s->n_samples + 1) * sizeof *ns) : NULL, spread = NAN;
+    for (int i = ns ? s->trials[trial].last_sample : -1; i >= 0; i = s->samples[i].before)
+        ns[n++] = s->samples[i].ns;
+    if (n >= LEAST)
+        spread = gopt_quantile(ns, n, 0.9) / gopt_quantile(ns, n, 0.1) - 1;
+    gopt_free(ns);
+    return spread;
+}
+
+static bool is_unquiet(const gopt_finding_noise *n)
+{
+    return (n->rounds > 0 && (double)n->rounds_flagged > UNQUIET_SHARE * (double)n->rounds) ||
+           n->others > OTHERS_MOST || n->steal > STEAL_MOST;
+}
+
 static void set_noise(gopt_findings *f, const cJSON *root, const gopt_assessment *a)
 {
+    const cJSON *disturbance = part(root, "disturbance");
     f->noise.floor = a->floor;
     f->noise.rounds = whole(root, "rounds");
     f->noise.rounds_flagged = whole(root, "rounds_flagged");
-    f->noise.unquiet = f->noise.rounds > 0 && (double)f->noise.rounds_flagged > UNQUIET_SHARE * (double)f->noise.rounds;
+    f->noise.others = number(disturbance, "others");
+    f->noise.steal = number(disturbance, "steal");
+    f->noise.waited = number(disturbance, "waited");
+    f->noise.spread = spread_of(a->study, a->baseline);
+    f->noise.unquiet = is_unquiet(&f->noise);
     const char **line = GOPT_NEW(&f->arena, const char *, 1);
     if (!line)
         return;

@@ -69,8 +69,10 @@ typedef struct gopt_job {
     double render_s;                /* what writing results takes here, as measured */
     double trial_s;                 /* what a trial has taken on average */
     int rounds_flagged, rounds;
-    gopt_text shapes;     /* canonical text of the bound shape, "batch=1,seq=32" */
-    char shape_note[128]; /* how it was chosen, empty when given */
+    double workers_cpu_s, workers_waited_s; /* while they were timed; waited: below 0 when not known */
+    gopt_disturbance disturbance;           /* of the rounds */
+    gopt_text shapes;                       /* canonical text of the bound shape, "batch=1,seq=32" */
+    char shape_note[128];                   /* how it was chosen, empty when given */
     char cache_dir[PATH_MAX], scratch_dir[PATH_MAX];
     bool timed;          /* enough for a decision, at the last one */
     bool unmet;          /* nothing keeps the constraints, at the last decision */

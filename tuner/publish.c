@@ -106,6 +106,18 @@ gopt_status gopt_publish_manifest(const gopt_findings *f, const gopt_study *s, c
     return status;
 }
 
+static void put_trust(const gopt_finding_noise *n, gopt_text *out)
+{
+    if (!n->unquiet)
+        return;
+    gopt_text_put(out, "trust: little, measured on a disturbed machine: rerun when it is quiet");
+    if (n->rounds > 0)
+        gopt_text_add(out, " (%lld of %lld rounds disturbed", (long long)n->rounds_flagged, (long long)n->rounds);
+    if (n->rounds > 0 && isfinite(n->others))
+        gopt_text_add(out, ", other processes took %.0f %% of the processors' time", 100 * n->others);
+    gopt_text_put(out, n->rounds > 0 ? ")\n" : "\n");
+}
+
 void gopt_publish_summary(const gopt_findings *f, const char *dir, gopt_text *out)
 {
     char a[32], b[32], c[32];
@@ -121,5 +133,6 @@ void gopt_publish_summary(const gopt_findings *f, const char *dir, gopt_text *ou
                       gopt_text_ns(b, known(base->latency.median)), gopt_text_bytes(c, known(t->memory.peak)),
                       k->reason);
     }
-    gopt_text_add(out, "%s/report.html  report.txt  manifest.yaml  findings.json  study.db\n", dir);
+    put_trust(&f->noise, out);
+    gopt_text_add(out, "%s/report.html  report.txt  manifest.yaml  findings.json  study.db  bundles/  plots/\n", dir);
 }

@@ -46,6 +46,9 @@ static gopt_status take_sample(gopt_job *j, gopt_contender *c, gopt_sample_stage
     cJSON *o = cJSON_Parse(reply);
     *ns = number(o, "ns");
     c->repeats = (int)GOPT_MAX(number(o, "repeats"), 1);
+    double waited = number(o, "waited_s");
+    j->workers_cpu_s += number(o, "cpu_s");
+    j->workers_waited_s = waited >= 0 && j->workers_waited_s >= 0 ? j->workers_waited_s + waited : -1;
     cJSON_Delete(o);
     if (*ns <= 0 || !gopt_worker_alive(c->worker))
         return lose(j, c, reply, e);
@@ -56,6 +59,14 @@ static gopt_status take_sample(gopt_job *j, gopt_contender *c, gopt_sample_stage
 static bool twice(const gopt_job *j)
 {
     return j->baseline.warm_ns < SLOW_BASELINE_NS || j->rounds < A_A_PAIRS_ENOUGH;
+}
+
+/* What was measured is the workers: that this process waits for a processor disturbs nobody. */
+static void read_health(const gopt_job *j, gopt_health *h)
+{
+    gopt_health_read(h);
+    h->own_s += j->workers_cpu_s;
+    h->waited_s = j->workers_waited_s;
 }
 
 static gopt_status run_round(gopt_job *j, gopt_contender *at, int n, gopt_sample_stage stage, gopt_err *e)
@@ -72,7 +83,7 @@ static gopt_status run_round(gopt_job *j, gopt_contender *at, int n, gopt_sample
     for (int i = 0; i < count; i++)
         shuffled[i] = i;
     gopt_random_shuffle(&j->random, shuffled, count);
-    gopt_health_read(&before);
+    read_health(j, &before);
     for (int i = 0; i < count; i++) {
         double ns;
         gopt_contender *c = order[shuffled[i]];
@@ -81,8 +92,9 @@ static gopt_status run_round(gopt_job *j, gopt_contender *at, int n, gopt_sample
         if (c->worker)
             GOPT_TRY(take_sample(j, c, stage, round, &ns, e));
     }
-    gopt_health_read(&after);
+    read_health(j, &after);
     j->rounds++;
+    gopt_disturbance_add(&j->disturbance, &before, &after);
     if (gopt_health_disturbed(&before, &after)) {
         j->rounds_flagged++;
         GOPT_TRY(gopt_study_flag_round(j->study, round, e));

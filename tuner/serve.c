@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "bundle.h"
 #include "deploy.h"
+#include "device.h"
 #include "stats.h"
 #include "worker.h"
 
@@ -323,8 +324,9 @@ enum { REPEATS_MAX = 1 << 20, TRACED_RUNS_MAX = 1000 };
 
 static void sample(server *v, const cJSON *request, cJSON *reply)
 {
-    double ns = 0, least = number(request, "min_ns", 1e6);
+    double ns = 0, least = number(request, "min_ns", 1e6), waited = gopt_health_waited();
     gopt_err e = {0};
+    int64_t cpu_ns = gopt_cpu_now();
     int repeats = count(request, "repeats", 1, REPEATS_MAX);
     gopt_status s = timed_run(v, repeats, &ns, &e);
     while (!s && ns * repeats < least && repeats < REPEATS_MAX) { /* too short to trust the clock: once more, longer */
@@ -334,6 +336,8 @@ static void sample(server *v, const cJSON *request, cJSON *reply)
     set_status(reply, trial_status(s, GOPT_TRIAL_run_failed), &e);
     add(reply, "ns", ns);
     add(reply, "repeats", repeats);
+    add(reply, "cpu_s", (double)(gopt_cpu_now() - cpu_ns) / (double)GOPT_NS_PER_S);
+    add(reply, "waited_s", waited >= 0 ? GOPT_MAX(gopt_health_waited() - waited, 0) : -1);
 }
 
 static void add_steps(const gopt_plan *p, cJSON *reply, const double *ns, int runs)

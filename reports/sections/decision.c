@@ -104,7 +104,10 @@ static void write_decision(const gopt_page *p, const gopt_finding_cluster *c)
         put_cost(&t, p->f, chosen);
     } else
         gopt_text_put(&t, "Nothing was chosen");
-    gopt_document_add(p->d, GOPT_BLOCK_LEAD, GOPT_TONE_PLAIN, "%s.", gopt_page_keep(p, &t));
+    gopt_document_add(p->d, GOPT_BLOCK_LEAD, GOPT_TONE_PLAIN, "%s.%s", gopt_page_keep(p, &t),
+                      chosen && p->f->noise.unquiet
+                          ? " Trust it little: it was measured on a disturbed machine; rerun when that is quiet."
+                          : "");
     if (c->what_if)
         write_what_if(p, c);
 }

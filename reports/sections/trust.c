@@ -11,33 +11,52 @@ static void write_verdict(const gopt_page *p)
     gopt_tone tone = !strcmp(result, "regression")    ? GOPT_TONE_BAD
                      : !strcmp(result, "improvement") ? GOPT_TONE_GOOD
                                                       : GOPT_TONE_PLAIN;
-    gopt_document_add(p->d, GOPT_BLOCK_TEXT, tone, "Verdict: %s%s%s.", result, v->against ? ", compared with " : "",
-                      v->against ? v->against : "");
+    gopt_document_add(p->d, GOPT_BLOCK_TEXT, tone, "Verdict: %s%s%s%s.", result, v->against ? ", compared with " : "",
+                      v->against ? v->against : "",
+                      p->f->noise.unquiet ? "; measured on a disturbed machine: rerun when it is quiet" : "");
     for (int i = 0; i < v->n_details; i++)
         gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN, "%s", v->details[i]);
+}
+
+/* "980 of 981 rounds disturbed; other processes took 43 % of the processors' time, ...". */
+static const char *circumstances(const gopt_page *p)
+{
+    const gopt_finding_noise *n = &p->f->noise;
+    gopt_text t = {0};
+    if (n->rounds_flagged == GOPT_UNKNOWN)
+        gopt_text_put(&t, "disturbed rounds not counted");
+    else if (n->rounds > 0)
+        gopt_text_add(&t, "%lld of %lld rounds disturbed", (long long)n->rounds_flagged, (long long)n->rounds);
+    else
+        gopt_text_add(&t, "%lld rounds disturbed", (long long)n->rounds_flagged);
+    if (isfinite(n->others))
+        gopt_text_add(&t, "; other processes took %.1f %% of the processors' time", 100 * n->others);
+    if (isfinite(n->waited))
+        gopt_text_add(&t, "; what was measured waited for a processor for %.1f %% of the time", 100 * n->waited);
+    if (isfinite(n->steal))
+        gopt_text_add(&t, "; the hypervisor took %.1f %%", 100 * n->steal);
+    if (isfinite(n->spread))
+        gopt_text_add(&t, "; the baseline's own time spread by %.0f %% from 10th to 90th percentile", 100 * n->spread);
+    return gopt_page_keep(p, &t);
 }
 
 /* The rule of the verdicts: a difference counts beyond 1 % and beyond twice the noise floor. */
 static void write_noise(const gopt_page *p)
 {
     const gopt_finding_noise *n = &p->f->noise;
-    gopt_text rounds = {0};
-    if (n->rounds_flagged != GOPT_UNKNOWN && n->rounds > 0)
-        gopt_text_add(&rounds, "%lld of %lld rounds disturbed", (long long)n->rounds_flagged, (long long)n->rounds);
-    else if (n->rounds_flagged != GOPT_UNKNOWN)
-        gopt_text_add(&rounds, "%lld rounds disturbed", (long long)n->rounds_flagged);
-    else
-        gopt_text_put(&rounds, "disturbed rounds not counted");
+    gopt_tone tone = n->unquiet ? GOPT_TONE_BAD : GOPT_TONE_PLAIN;
+    const char *how = n->unquiet        ? "LITTLE, measured on a disturbed machine: rerun when it is quiet"
+                      : isnan(n->floor) ? "unknown"
+                                        : "the machine was quiet";
+    gopt_document_add(p->d, GOPT_BLOCK_TEXT, tone, "Trust: %s (%s).", how, circumstances(p));
     if (isnan(n->floor))
-        gopt_document_add(p->d, GOPT_BLOCK_TEXT, n->unquiet ? GOPT_TONE_BAD : GOPT_TONE_PLAIN,
-                          "Trust: the noise of this machine is not known (%s); take no difference for granted.",
-                          gopt_page_keep(p, &rounds));
+        gopt_document_add(p->d, GOPT_BLOCK_TEXT, tone,
+                          "Noise: not known, it was timed too seldom; take no difference for granted.");
     else
-        gopt_document_add(p->d, GOPT_BLOCK_TEXT, n->unquiet ? GOPT_TONE_BAD : GOPT_TONE_PLAIN,
-                          "Trust: %s (%s, noise floor %.2f %%); differences up to %.1f %% count as ties.",
-                          n->unquiet ? "LITTLE, the machine was unquiet: repeat on a quiet one before you rely on it"
-                                     : "the machine was quiet",
-                          gopt_page_keep(p, &rounds), 100 * n->floor, 100 * fmax(0.01, 2 * n->floor));
+        gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN,
+                          "Noise: the floor is %.2f %%, what the baseline differs from itself by; differences up to "
+                          "%.1f %% count as ties.",
+                          100 * n->floor, 100 * fmax(0.01, 2 * n->floor));
 }
 
 static void write_course(const gopt_page *p)

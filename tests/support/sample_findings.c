@@ -359,7 +359,13 @@ static void fill_job(gopt_findings *f)
     f->settings.n_more = 2;
     f->model = (gopt_finding_model){"model.onnx", "9f86d081884c7d65", 142, 9400000, operators, 4, 140, 2, 0};
     f->device = (gopt_finding_machine){"cpu", "Example CPU at 2 GHz", "4be1c7", facts, 3};
-    f->noise = (gopt_finding_noise){0.0042, false, 3, 141};
+    f->noise = (gopt_finding_noise){.floor = 0.0042,
+                                    .rounds_flagged = 3,
+                                    .rounds = 141,
+                                    .others = 0.012,
+                                    .steal = 0,
+                                    .waited = 0.004,
+                                    .spread = 0.03};
     f->accounting = (gopt_finding_accounting){21.5, 3.1, 31.6, 0.4, 2.8};
     f->traffic.rate_per_s = 25;
     f->traffic.source = "--traffic traffic.yaml";
