@@ -2,8 +2,8 @@
  *
  * A producer joins its reader when it lies in the same graph, nothing outside the group reads it and it is no graph
  * output (so nothing is computed twice), and its shape is proven to be the group's. Floats that kernels compute in
- * float32 and other types do not mix: see region.c. The group computes in the order of its nodes and stands where the
- * last one stood. */
+ * float32 and other types do not mix but in groups of few elements: see region.c. The group computes in the order of
+ * its nodes and stands where the last one stood. */
 #include "passes/region.h"
 
 enum { MAX_OPS, MAX_INPUTS };
@@ -84,7 +84,7 @@ static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 const gopt_pass gopt_pass_fuse_chain = {
     .name = "fuse_chain",
     .doc = "make chains of pointwise nodes one group",
-    .revision = 3,
+    .revision = 4,
     .knobs = knobs,
     .run = run,
 };

@@ -125,6 +125,15 @@ static bool is_cheap_scalar(const gopt_node *n, const gopt_node *sink, const gop
            f->rank <= sink->out[0]->fact.rank && gopt_expr_cost(x) <= 2;
 }
 
+/* So few elements that a kernel of its own costs more than a slower one for all. */
+static bool is_small(const gopt_node *sink)
+{
+    enum { FEW = 256 };
+    int64_t dim[GOPT_RANK_MAX], count;
+    return gopt_fact_static(&sink->out[0]->fact, dim) && gopt_dims_count(dim, sink->out[0]->fact.rank, &count) &&
+           count <= FEW;
+}
+
 static bool try_add(gopt_region *r, gopt_node *n, const gopt_region_limits *limits)
 {
     const gopt_node *sink = r->n ? r->node[0] : n;
@@ -134,10 +143,10 @@ static bool try_add(gopt_region *r, gopt_node *n, const gopt_region_limits *limi
         return false;
     content c = content_of(&x);
     /* Kernels that compute in float32 are much faster than those for all types: a node that they can do must not become
-     * part of a group that they cannot. */
+     * part of a larger group that they cannot. */
     gopt_dtype d = n->out[0]->fact.dtype;
     bool quick = c.floats && (gopt_region_is_quick(d) || gopt_dtype_is_small_int(d));
-    bool fits = limits->float_only ? c.floats && (limits->casts || !c.casts) : !quick;
+    bool fits = limits->float_only ? c.floats && (limits->casts || !c.casts) : !quick || is_small(sink);
     if (!fits || r->ops + c.ops > limits->ops ||
         inputs_with(r, n, limits->root) > GOPT_MIN(limits->inputs, GOPT_REGION_INPUTS))
         return false;
