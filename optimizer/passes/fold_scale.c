@@ -20,8 +20,7 @@ static bool is_fused(const gopt_node *n)
 static bool is_product(const gopt_node *n)
 {
     return (gopt_rewrite_is(n, "MatMul") || gopt_rewrite_is(n, "Gemm") || is_fused(n)) && n->n_in >= 2 && n->in[0] &&
-           n->in[1] && n->in[0]->fact.rank >= 2 && n->in[1]->fact.rank >= 2 &&
-           n->out[0]->fact.dtype == GOPT_DTYPE_F32;
+           n->in[1] && n->in[0]->fact.rank >= 2 && n->in[1]->fact.rank >= 2 && n->out[0]->fact.dtype == GOPT_DTYPE_F32;
 }
 
 /* The node that alone scales operand k of n, what it scales and by how much; NULL when there is none. */

@@ -113,8 +113,7 @@ static bool find(norm *k, gopt_node *n)
     for (int i = 1; i < n->n_in; i++)
         if (n->in[i] == sum)
             return false;
-    if (k->sum &&
-        (n->post.result >= 0 || !gopt_value_is_const(k->gamma) || (k->beta && !gopt_value_is_const(k->beta))))
+    if (k->sum && (n->post.result >= 0 || !gopt_value_is_const(k->gamma) || (k->beta && !gopt_value_is_const(k->beta))))
         return false;
     if (!find_addends(k, k->add, &sum->fact))
         return false;
