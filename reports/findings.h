@@ -88,6 +88,7 @@ typedef struct gopt_finding_single { /* baseline + one pass */
     double share;            /* f: part of the baseline's time in the operators it touched */
     double operator_speedup; /* S_p */
     double amdahl_predicted, amdahl_ceiling;
+    bool removed;           /* nothing is left of those operators: S_p is without bound, and the ceiling predicted */
     const char *bottleneck; /* what the time outside those operators does; NULL: not traced */
 } gopt_finding_single;
 
@@ -153,6 +154,7 @@ typedef struct gopt_finding_hotspot {
     const char *kernel; /* may be unknown */
     int64_t calls, ns;  /* all calls of one inference together */
     double share;       /* of the traced time */
+    bool has_bodies;    /* If, Loop, Scan: the time is that of the steps in them */
 } gopt_finding_hotspot;
 
 typedef struct gopt_finding_profile { /* a traced run, the longest first */

@@ -88,6 +88,24 @@ void gopt_page_verdict(gopt_table *t, gopt_finding_verdict v, const char *name)
         gopt_table_text(t, GOPT_TONE_MUTED, "n/a");
 }
 
+static double counts_beyond(const gopt_finding_noise *n)
+{
+    return fmax(0.01, isfinite(n->floor) ? 2 * n->floor : 0);
+}
+
+const char *gopt_page_tie(const gopt_page *p, const gopt_finding_ratio *r)
+{
+    if (r->verdict != GOPT_FINDING_TIE || (r->lo <= 1 && r->hi >= 1))
+        return gopt_finding_verdict_name(r->verdict);
+    return fabs(log(r->value)) > counts_beyond(&p->f->noise) ? "tie (FDR)" : "tie (noise)";
+}
+
+const char gopt_page_tie_note[] = "Ties whose own interval excludes 1 say why: \"tie (noise)\" is not beyond what "
+                                  "counts above the noise floor, \"tie "
+                                  "(FDR)\" is as much as many comparisons at once show by chance: verdicts hold at a "
+                                  "false discovery rate of 5 % over "
+                                  "all rows (Benjamini-Hochberg).";
+
 double gopt_known(int64_t v)
 {
     return v == GOPT_UNKNOWN ? NAN : (double)v;

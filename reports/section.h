@@ -41,6 +41,10 @@ void gopt_page_trial(gopt_table *t, const gopt_finding_cluster *c, int id);
 void gopt_page_ratio(gopt_table *t, const gopt_finding_ratio *r);                /* with its interval, in its tone */
 void gopt_page_verdict(gopt_table *t, gopt_finding_verdict v, const char *name); /* name NULL: n/a */
 gopt_tone gopt_page_tone(gopt_finding_verdict v);
+/* A tie whose own interval excludes 1 says why it is one: "tie (noise)" when it is not beyond what counts, "tie (FDR)"
+ * when the correction for many comparisons at once takes it back; other verdicts by their name. NULL when unknown. */
+const char *gopt_page_tie(const gopt_page *p, const gopt_finding_ratio *r);
+extern const char gopt_page_tie_note[];               /* below a table that shows them */
 double gopt_known(int64_t v);                         /* NAN for GOPT_UNKNOWN */
 const char *gopt_page_number(char buf[32], double v); /* "0.001", "n/a" */
 /* How the configuration of t differs from that of `from`: "fuse_chain off, threads 2 and 3 more". */

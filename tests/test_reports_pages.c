@@ -118,18 +118,86 @@ static void a_kept_default_and_a_noisy_machine_are_said(void **state)
     gopt_findings_free(f);
 }
 
-static void a_gain_above_the_ceiling_is_reported(void **state)
+static void a_gain_above_the_ceiling_is_explained(void **state)
+{
+    (void)state;
+    gopt_findings *f = test_findings();
+    gopt_finding_single single[2] = {f->clusters[0].single[1], f->clusters[0].single[1]};
+    for (int i = 0; i < 2; i++)
+        single[i].amdahl_ceiling = 1.2;
+    single[0].amdahl_predicted = 1.1;
+    single[1].amdahl_predicted = NAN; /* without a trace of its own */
+    single[1].bottleneck = NULL;
+    single[1].pass = "fuse_chain";
+    f->clusters[0].single = single;
+    f->clusters[0].n_single = 2;
+    pages p = rendered(f);
+    const char *first = strstr(p.html.s, "<td class=\"bad\">above the ceiling</td>");
+    assert_true(first && strstr(first + 1, "<td class=\"bad\">above the ceiling</td>"));
+    assert_says(&p.html, "fuse_conv_act: measured 1.395 [1.384, 1.406], above the ceiling 1.200 that the operators it "
+                         "touched allow");
+    assert_says(&p.html, "in another run; in the traces MaxPool takes 42 % of what is left.");
+    assert_says(&p.html, "fuse_chain: measured 1.395 [1.384, 1.406], above the ceiling 1.200");
+    pages_fini(&p);
+    gopt_findings_free(f);
+}
+
+/* A pass that leaves nothing of the operators it touches is predicted to reach the ceiling. */
+static void what_is_removed_is_said(void **state)
 {
     (void)state;
     gopt_findings *f = test_findings();
     gopt_finding_single single = f->clusters[0].single[1];
-    single.amdahl_ceiling = 1.2;
-    single.amdahl_predicted = 1.1;
+    single.removed = true;
+    single.operator_speedup = NAN;
     f->clusters[0].single = &single;
     f->clusters[0].n_single = 1;
     pages p = rendered(f);
-    assert_says(&p.html, "<td class=\"bad\">above the ceiling</td>");
-    assert_says(&p.text, "fuse_conv_act: 1.100 predicted, 1.395 measured: MaxPool takes 42 % of what is left.");
+    assert_says(&p.text, "  removed  ");
+    pages_fini(&p);
+    gopt_findings_free(f);
+}
+
+static void a_tie_against_its_interval_says_why(void **state)
+{
+    (void)state;
+    gopt_findings *f = test_findings();
+    gopt_finding_single single[3] = {f->clusters[0].single[0], f->clusters[0].single[1], f->clusters[0].single[2]};
+    single[0].speedup = (gopt_finding_ratio){0.917, 0.762, 0.960, GOPT_FINDING_TIE};
+    single[1].speedup = (gopt_finding_ratio){1.006, 1.002, 1.010, GOPT_FINDING_TIE};
+    single[2].speedup = (gopt_finding_ratio){1.020, 0.990, 1.050, GOPT_FINDING_TIE};
+    f->clusters[0].single = single;
+    f->clusters[0].n_single = 3;
+    pages p = rendered(f);
+    assert_says(&p.text, "0.917 [0.762, 0.960]  tie (FDR) ");
+    assert_says(&p.text, "1.006 [1.002, 1.010]  tie (noise) ");
+    assert_says(&p.text, "1.020 [0.990, 1.050]  tie  ");
+    assert_says(&p.html, "false discovery rate of 5 % over all rows (Benjamini-Hochberg)");
+    pages_fini(&p);
+    gopt_findings_free(f);
+}
+
+static void what_runs_in_bodies_is_explained(void **state)
+{
+    (void)state;
+    static const gopt_finding_hotspot spots[] = {{.name = "If",
+                                                  .kernel = "bodies: 29 native, 28 reference",
+                                                  .calls = 1,
+                                                  .ns = 5,
+                                                  .share = 1,
+                                                  .has_bodies = true}};
+    static const gopt_finding_profile profiles[] = {{0, spots, 1, 1}};
+    gopt_findings *f = test_findings();
+    pages p = rendered(f);
+    assert_never_says(&p.html, "run the steps of their bodies");
+    assert_never_says(&p.html, "the bodies of If, Loop and Scan is not in f");
+    pages_fini(&p);
+    f->clusters[0].profiles = profiles;
+    f->clusters[0].n_profiles = 1;
+    p = rendered(f);
+    assert_says(&p.text, "If        bodies: 29 native, 28 reference");
+    assert_says(&p.html, "run the steps of their bodies");
+    assert_says(&p.html, "the bodies of If, Loop and Scan is not in f");
     pages_fini(&p);
     gopt_findings_free(f);
 }
@@ -277,7 +345,7 @@ static void hostile_names_stay_text(void **state)
     static const gopt_finding_operator operators[] = {{EVIL, 1}};
     static const gopt_finding_size sizes[] = {{EVIL, 1}};
     static const gopt_finding_shape shapes[] = {{sizes, 1}};
-    static const gopt_finding_hotspot spots[] = {{EVIL, EVIL, 1, 5, 1}};
+    static const gopt_finding_hotspot spots[] = {{.name = EVIL, .kernel = EVIL, .calls = 1, .ns = 5, .share = 1}};
     static const gopt_finding_profile profiles[] = {{0, spots, 1, 1}};
     static const char *const lines[] = {EVIL};
     static const gopt_finding_command commands[] = {{EVIL, "gopt run " EVIL}};
@@ -392,7 +460,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_answer_comes_first),
         cmocka_unit_test(a_kept_default_and_a_noisy_machine_are_said),
-        cmocka_unit_test(a_gain_above_the_ceiling_is_reported),
+        cmocka_unit_test(a_gain_above_the_ceiling_is_explained),
+        cmocka_unit_test(what_is_removed_is_said),
+        cmocka_unit_test(a_tie_against_its_interval_says_why),
+        cmocka_unit_test(what_runs_in_bodies_is_explained),
         cmocka_unit_test(what_is_one_plan_is_told_once),
         cmocka_unit_test(traffic_that_was_not_given_has_no_part),
         cmocka_unit_test(text_and_html_say_the_same),

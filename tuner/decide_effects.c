@@ -102,10 +102,13 @@ static void set_amdahl(gopt_findings *f, gopt_finding_single *e, const gopt_asse
     if (e->share < 1)
         e->amdahl_ceiling = 1 / (1 - e->share);
     double after = alone->n_steps ? time_in(alone, touched, alone->reply.n_origins) : NAN;
-    if (!(after > 0))
+    if (!isfinite(after))
         return;
-    e->operator_speedup = before / after;
-    e->amdahl_predicted = 1 / ((1 - e->share) + e->share / e->operator_speedup);
+    if (after > 0)
+        e->operator_speedup = before / after;
+    e->removed = after <= 0;
+    if (!e->removed || e->share < 1)
+        e->amdahl_predicted = 1 / ((1 - e->share) + e->share * after / before);
     e->bottleneck = bottleneck(&f->arena, base, alone, touched);
 }
 
@@ -213,7 +216,10 @@ static int sum_hotspots(gopt_finding_hotspot *spot, const gopt_trial *t, double 
         while (k < n && (strcmp(spot[k].name, s->op) != 0 || strcmp(spot[k].kernel, s->kernel) != 0))
             k++;
         if (k == n)
-            spot[n++] = (gopt_finding_hotspot){.name = s->op, .kernel = s->kernel};
+            spot[n++] =
+                (gopt_finding_hotspot){.name = s->op,
+                                       .kernel = s->kernel,
+                                       .has_bodies = !strncmp(s->kernel, GOPT_TRACE_BODIES, strlen(GOPT_TRACE_BODIES))};
         spot[k].calls++;
         spot[k].ns += s->ns;
     }

@@ -340,15 +340,36 @@ static void sample(server *v, const cJSON *request, cJSON *reply)
     add(reply, "waited_s", waited >= 0 ? GOPT_MAX(gopt_health_waited() - waited, 0) : -1);
 }
 
+static void count_inside(const gopt_plan *p, int *native, int *reference)
+{
+    for (int i = 0; i < p->n_steps; i++) {
+        *native += p->steps[i].kernel != NULL;
+        *reference += !p->steps[i].kernel && !p->steps[i].n_bodies;
+        for (int b = 0; b < p->steps[i].n_bodies; b++)
+            count_inside(p->steps[i].body[b], native, reference);
+    }
+}
+
+/* Of a step with bodies: what runs in them. */
+static const char *kernel_name(char *buf, size_t size, const gopt_step *s)
+{
+    int native = 0, reference = 0;
+    for (int b = 0; b < s->n_bodies; b++)
+        count_inside(s->body[b], &native, &reference);
+    snprintf(buf, size, "%s%d native, %d reference", GOPT_TRACE_BODIES, native, reference);
+    return s->n_bodies ? buf : s->kernel ? s->kernel->name : "reference";
+}
+
 static void add_steps(const gopt_plan *p, cJSON *reply, const double *ns, int runs)
 {
     cJSON *steps = cJSON_AddArrayToObject(reply, "steps");
+    char kernel[64];
     for (int i = 0; i < p->n_steps; i++) {
         const gopt_step *s = &p->steps[i];
         cJSON *o = cJSON_CreateObject();
         cJSON_AddStringToObject(o, "name", s->name);
         cJSON_AddStringToObject(o, "op", s->group.op->name);
-        cJSON_AddStringToObject(o, "kernel", s->kernel ? s->kernel->name : "reference");
+        cJSON_AddStringToObject(o, "kernel", kernel_name(kernel, sizeof kernel, s));
         cJSON_AddItemToObject(o, "origin", cJSON_CreateIntArray(s->origin, s->n_origin));
         add(o, "ns", gopt_median(ns + (size_t)i * (size_t)runs, runs));
         cJSON_AddItemToArray(steps, o);

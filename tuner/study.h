@@ -35,7 +35,9 @@ typedef struct gopt_trial_pass {
     int64_t ns;
 } gopt_trial_pass;
 
-/* One step of a traced run. */
+/* One step of a traced run. The kernel of an If, Loop or Scan begins with GOPT_TRACE_BODIES and says what is in them.
+ */
+#define GOPT_TRACE_BODIES "bodies: "
 typedef struct gopt_trial_step {
     const char *name, *op, *kernel;
     int *origin;

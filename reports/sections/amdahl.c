@@ -20,10 +20,10 @@ static bool fits(const gopt_page *p)
 static void write_agreement(gopt_table *t, const gopt_finding_single *s)
 {
     const gopt_finding_ratio *r = &s->speedup;
-    if (!isfinite(r->lo) || !isfinite(r->hi) || isnan(s->amdahl_predicted))
-        gopt_table_text(t, GOPT_TONE_MUTED, "n/a");
-    else if (s->amdahl_ceiling < r->lo)
+    if (s->amdahl_ceiling < r->lo)
         gopt_table_text(t, GOPT_TONE_BAD, "above the ceiling");
+    else if (!isfinite(r->lo) || !isfinite(r->hi) || isnan(s->amdahl_predicted))
+        gopt_table_text(t, GOPT_TONE_MUTED, "n/a");
     else if (s->amdahl_predicted < r->lo)
         gopt_table_text(t, GOPT_TONE_PLAIN, "more than predicted");
     else if (s->amdahl_predicted > r->hi)
@@ -32,17 +32,56 @@ static void write_agreement(gopt_table *t, const gopt_finding_single *s)
         gopt_table_text(t, GOPT_TONE_GOOD, "as predicted");
 }
 
+static bool is_above(const gopt_finding_single *s)
+{
+    return s->speedup.lo > s->amdahl_ceiling; /* false for what is unknown */
+}
+
 static bool differs(const gopt_finding_single *s)
 {
     return isfinite(s->amdahl_predicted) &&
            (s->amdahl_predicted < s->speedup.lo || s->amdahl_predicted > s->speedup.hi);
 }
 
+/* The ceiling supposes that the operators outside f take the time that they took before, and that f is exact. */
+static void explain_above(const gopt_page *p, const gopt_finding_single *s)
+{
+    gopt_document_add(
+        p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN,
+        "%s: measured %.3f [%.3f, %.3f], above the ceiling %.3f that the operators it touched allow: others "
+        "became faster with them (smaller tensors, warmer caches, fewer steps to start), or they had more "
+        "of the time than the trace says, which was taken in another run%s%s.",
+        s->pass, s->speedup.value, s->speedup.lo, s->speedup.hi, s->amdahl_ceiling,
+        s->bottleneck ? "; in the traces " : "", s->bottleneck ? s->bottleneck : "");
+}
+
+static void explain(const gopt_page *p, const gopt_finding_single *s)
+{
+    if (is_above(s))
+        explain_above(p, s);
+    else if (s->bottleneck && differs(s))
+        gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN, "%s: %.3f predicted, %.3f measured: %s.", s->pass,
+                          s->amdahl_predicted, s->speedup.value, s->bottleneck);
+}
+
+/* A trace does not look into what a control operator runs. */
+static bool has_bodies(const gopt_page *p)
+{
+    for (int i = 0; i < p->c->n_profiles; i++)
+        for (int k = 0; k < p->c->profiles[i].n_hotspots; k++)
+            if (p->c->profiles[i].hotspots[k].has_bodies)
+                return true;
+    return false;
+}
+
 static void write_row(gopt_table *t, const gopt_finding_single *s)
 {
     gopt_table_text(t, GOPT_TONE_PLAIN, "%s", s->pass);
     gopt_table_figure(t, s->share, GOPT_TONE_PLAIN);
-    gopt_table_figure(t, s->operator_speedup, GOPT_TONE_PLAIN);
+    if (s->removed)
+        gopt_table_text(t, GOPT_TONE_PLAIN, "removed");
+    else
+        gopt_table_figure(t, s->operator_speedup, GOPT_TONE_PLAIN);
     gopt_table_figure(t, s->amdahl_predicted, GOPT_TONE_PLAIN);
     gopt_page_ratio(t, &s->speedup);
     gopt_table_figure(t, s->amdahl_ceiling, GOPT_TONE_PLAIN);
@@ -61,17 +100,17 @@ static void write(const gopt_page *p)
         if (known(&p->c->single[i]))
             write_row(t, &p->c->single[i]);
     gopt_table_end(t);
-    for (int i = 0; i < p->c->n_single; i++) {
-        const gopt_finding_single *s = &p->c->single[i];
-        if (s->bottleneck && differs(s))
-            gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN, "%s: %.3f predicted, %.3f measured: %s.", s->pass,
-                              s->amdahl_predicted, s->speedup.value, s->bottleneck);
-    }
+    for (int i = 0; i < p->c->n_single; i++)
+        if (known(&p->c->single[i]))
+            explain(p, &p->c->single[i]);
     gopt_document_add(
         p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
         "f: part of the baseline's time in the operators that the pass touched; S_p: their own speedup. "
         "Predicted 1 / ((1 - f) + f / S_p), ceiling 1 / (1 - f); measured is the speedup end to end. f and "
-        "S_p come from traced runs, whose clock reads cost time.");
+        "S_p come from traced runs, whose clock reads cost time.%s",
+        has_bodies(p) ? " What a pass does in the bodies of If, Loop and Scan is not in f: a trace does not look into "
+                        "them."
+                      : "");
 }
 
 const gopt_section gopt_section_amdahl = {

@@ -46,7 +46,7 @@ static void write_row(const gopt_page *p, gopt_table *t, const gopt_finding_tria
     gopt_page_trial(t, p->c, trial->id);
     gopt_table_text(t, GOPT_TONE_PLAIN, "%s", on_front ? "yes" : "no");
     gopt_page_ratio(t, &trial->speedup);
-    gopt_page_verdict(t, trial->speedup.verdict, gopt_finding_verdict_name(trial->speedup.verdict));
+    gopt_page_verdict(t, trial->speedup.verdict, gopt_page_tie(p, &trial->speedup));
     gopt_table_figure(t, gopt_known(trial->latency.median), GOPT_TONE_PLAIN);
     gopt_table_figure(t, gopt_known(trial->memory.peak), GOPT_TONE_PLAIN);
     gopt_table_figure(t, gopt_known(trial->compile.total), GOPT_TONE_PLAIN);
@@ -81,8 +81,8 @@ static void write(const gopt_page *p)
     gopt_document_add(
         p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
         "Break-even N = T_compile / (T_base - T_run) requests. Utility U = S / (1 + alpha T_compile / T_run), "
-        "alpha %s.",
-        gopt_page_number(alpha, p->f->settings.alpha));
+        "alpha %s. %s",
+        gopt_page_number(alpha, p->f->settings.alpha), gopt_page_tie_note);
     gopt_page_figure(p, "cost_benefit");
 }
 

@@ -56,7 +56,10 @@ static void write(const gopt_page *p)
     gopt_document_add(
         p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
         "eta = S_ab / (S_a S_b): above 1 the two gain by being together, below 1 they get in each other's "
-        "way, and there is no evidence while the interval holds 1. The first runs before the second; a pair "
+        "way. There is no evidence while the interval holds 1, while eta is not beyond the noise, or where so many "
+        "pairs compared at once show as much by chance (false discovery rate 5 %%). The first runs before the second; "
+        "a "
+        "pair "
         "stands here both ways round when the order makes another plan.");
     gopt_page_figure(p, "synergy");
 }

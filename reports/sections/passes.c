@@ -27,7 +27,7 @@ static bool is_same_plan(const gopt_finding_ratio *r)
 }
 
 /* The verdict is on leaving the pass out; a reader asks about the pass. */
-static void write_left_out(gopt_table *t, const gopt_finding_left_out *l)
+static void write_left_out(const gopt_page *p, gopt_table *t, const gopt_finding_left_out *l)
 {
     gopt_finding_verdict v = l ? l->slowdown.verdict : GOPT_FINDING_UNKNOWN;
     if (l && is_same_plan(&l->slowdown)) {
@@ -41,7 +41,7 @@ static void write_left_out(gopt_table *t, const gopt_finding_left_out *l)
     else if (v == GOPT_FINDING_BETTER)
         gopt_table_text(t, GOPT_TONE_BAD, "in the way");
     else
-        gopt_page_verdict(t, v, gopt_finding_verdict_name(v));
+        gopt_page_verdict(t, v, l ? gopt_page_tie(p, &l->slowdown) : NULL);
 }
 
 static void write_single(const gopt_page *p, gopt_table *t, const gopt_finding_single *s)
@@ -52,8 +52,8 @@ static void write_single(const gopt_page *p, gopt_table *t, const gopt_finding_s
         gopt_table_text(t, GOPT_TONE_MUTED, "same plan");
     else
         gopt_page_ratio(t, &s->speedup);
-    gopt_page_verdict(t, s->speedup.verdict, gopt_finding_verdict_name(s->speedup.verdict));
-    write_left_out(t, without(p->c, s->pass));
+    gopt_page_verdict(t, s->speedup.verdict, gopt_page_tie(p, &s->speedup));
+    write_left_out(p, t, without(p->c, s->pass));
     gopt_table_figure(t, s->memory_saving, GOPT_TONE_PLAIN);
     gopt_table_figure(t, gopt_known(s->compile) - (baseline ? gopt_known(baseline->compile.total) : NAN),
                       GOPT_TONE_PLAIN);
@@ -78,15 +78,25 @@ static void write(const gopt_page *p)
         write_single(p, t, &p->c->single[i]);
     for (int i = 0; i < p->c->n_left_out; i++)
         if (!is_single(p->c, p->c->left_out[i].pass)) {
-            gopt_finding_single none = {
-                p->c->left_out[i].pass, -1, gopt_finding_ratio_unknown, NAN, GOPT_UNKNOWN, NAN, NAN, NAN, NAN, NULL};
+            gopt_finding_single none = {p->c->left_out[i].pass,
+                                        -1,
+                                        gopt_finding_ratio_unknown,
+                                        NAN,
+                                        GOPT_UNKNOWN,
+                                        NAN,
+                                        NAN,
+                                        NAN,
+                                        NAN,
+                                        false,
+                                        NULL};
             write_single(p, t, &none);
         }
     gopt_table_end(t);
     gopt_document_add(
         p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
         "Alone: baseline with only this pass, against the baseline. Left out: default without it, against "
-        "the default: above 1 the default needs it, below 1 it is in the way.");
+        "the default: above 1 the default needs it, below 1 it is in the way. %s",
+        gopt_page_tie_note);
     gopt_page_figure(p, "pass_effects");
 }
 

@@ -23,6 +23,14 @@ static void write_rest(gopt_table *t, const gopt_finding_profile *r)
     gopt_table_figure(t, share, GOPT_TONE_PLAIN);
 }
 
+static bool has_bodies(const gopt_finding_profile *r)
+{
+    for (int i = 0; i < r->n_hotspots; i++)
+        if (r->hotspots[i].has_bodies)
+            return true;
+    return false;
+}
+
 static void write_profile(const gopt_page *p, const gopt_finding_profile *r)
 {
     static const gopt_column columns[] = {{.title = "operator", .kind = GOPT_COLUMN_TEXT},
@@ -44,6 +52,10 @@ static void write_profile(const gopt_page *p, const gopt_finding_profile *r)
     }
     write_rest(t, r);
     gopt_table_end(t);
+    if (has_bodies(r))
+        gopt_document_add(p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
+                          "If, Loop and Scan run the steps of their bodies, compiled like all others: what the table "
+                          "counts there as native and reference. A trace takes their time as one.");
     if (isfinite(r->inflation))
         gopt_document_add(p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
                           "The traced run took %.3f times as long as one without clock reads.", r->inflation);

@@ -205,6 +205,7 @@ static void fill_effects(gopt_findings *f, gopt_finding_cluster *c)
                                           sp,
                                           1 / (1 - s + s / sp),
                                           1 / (1 - s),
+                                          false,
                                           i == 1 ? "MaxPool takes 42 % of what is left" : NULL};
         left[i] = (gopt_finding_left_out){
             pass_names[i], without->id,
@@ -286,12 +287,12 @@ static void fill_course(gopt_findings *f, gopt_finding_cluster *c)
 
 static void fill_profiles(gopt_findings *f, gopt_finding_cluster *c)
 {
-    static const gopt_finding_hotspot before[] = {{"Conv", "conv_f32_ref", 20, 2960000, 0.68},
-                                                  {"Relu", "pointwise_f32", 19, 820000, 0.19},
-                                                  {"MaxPool", NULL, 4, 410000, 0.09},
-                                                  {"Gemm", "matmul_f32", 1, 170000, 0.04}},
-                                      after[] = {{"Conv", "conv_f32_avx2", 20, 1090000, 0.81},
-                                                 {"MaxPool", NULL, 4, 255000, 0.19}};
+    static const gopt_finding_hotspot before[] = {{"Conv", "conv_f32_ref", 20, 2960000, 0.68, false},
+                                                  {"Relu", "pointwise_f32", 19, 820000, 0.19, false},
+                                                  {"MaxPool", NULL, 4, 410000, 0.09, false},
+                                                  {"Gemm", "matmul_f32", 1, 170000, 0.04, false}},
+                                      after[] = {{"Conv", "conv_f32_avx2", 20, 1090000, 0.81, false},
+                                                 {"MaxPool", NULL, 4, 255000, 0.19, false}};
     gopt_finding_profile *p = TAKE(f, gopt_finding_profile, 2);
     p[0] = (gopt_finding_profile){0, before, GOPT_COUNT(before), 1.035};
     p[1] = (gopt_finding_profile){17, after, GOPT_COUNT(after), 1.025};
@@ -332,7 +333,8 @@ static void fill_cluster(gopt_findings *f, gopt_finding_cluster *c)
 
 static void fill_job(gopt_findings *f)
 {
-    static const gopt_finding_operator operators[] = {{"Conv", 20}, {"Relu", 19}, {"MaxPool", 4}, {"Gemm", 1}};
+    static const gopt_finding_operator operators[] = {
+        {"Conv", 20}, {"Relu", 19}, {"MaxPool", 4}, {"Gemm", 1}};
     static const gopt_finding_command commands[] = {
         {"the whole job", "gopt-tune --budget 60s --seed 1 --alpha 0.001 'model.onnx'"},
         {"the choice against the default", "gopt bench manifest.yaml --against bundles/1.gopt"}};
