@@ -88,11 +88,42 @@ static void files_are_found_from_anywhere(void **state)
     free(real);
 }
 
+static void assert_word(const char *program, const char *expected)
+{
+    gopt_text t = {0};
+    gopt_program_word(&t, program);
+    assert_string_equal(gopt_text_str(&t), expected);
+    gopt_text_fini(&t);
+}
+
+/* By name where PATH leads to it, else by where it lies beside this program. */
+static void programs_are_found_from_anywhere(void **state)
+{
+    char self[PATH_MAX], *path = strdup(getenv("PATH"));
+    (void)state;
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    assert_true(n > 0);
+    self[n] = 0;
+    char *slash = strrchr(self, '/');
+    setenv("PATH", "/absent::/bin", 1);
+    assert_word("sh", "sh");
+    assert_word("gopt-absent", "gopt-absent");
+    assert_word(slash + 1, self);
+    char *name = strdup(slash + 1);
+    *slash = 0;
+    setenv("PATH", self, 1);
+    assert_word(name, name);
+    setenv("PATH", path, 1);
+    free(name);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_left_out),
         cmocka_unit_test(all_that_was_given_is_said),
+        cmocka_unit_test(programs_are_found_from_anywhere),
         cmocka_unit_test_setup_teardown(files_are_found_from_anywhere, test_dir_setup, test_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

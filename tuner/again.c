@@ -31,9 +31,8 @@ static void apply(gopt_goal *g, const gopt_goal_change *c)
  * earlier gopt does not tell the line. */
 static const char *command_for(gopt_findings *f, const gopt_goal_change *c)
 {
-    static const char tune[] = "gopt-tune ";
     gopt_text line = {0};
-    if (!f->n_commands || strncmp(f->commands[0].line, tune, sizeof tune - 1) != 0)
+    if (!f->n_commands || !strstr(f->commands[0].line, "gopt-tune"))
         return NULL;
     gopt_text_put(&line, f->commands[0].line);
     if (c->objective != GOPT_OBJECTIVE_COUNT)

@@ -2,9 +2,12 @@
 #include "command_line.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "config.h"
@@ -65,9 +68,34 @@ static void put_goal(gopt_text *out, const gopt_goal *g)
     put_number(out, "--max-latency", g->max_latency_ns, usual->max_latency_ns, "ns");
 }
 
+static bool is_on_path(const char *name)
+{
+    char file[PATH_MAX];
+    for (const char *p = getenv("PATH"); p && *p;) {
+        size_t n = strcspn(p, ":");
+        snprintf(file, sizeof file, "%.*s/%s", (int)GOPT_MIN(n, sizeof file - 1), p, name);
+        if (n && !access(file, X_OK))
+            return true;
+        p += n + (p[n] == ':');
+    }
+    return false;
+}
+
+void gopt_program_word(gopt_text *out, const char *name)
+{
+    char file[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", file, sizeof file - 1);
+    file[GOPT_MAX(n, 0)] = 0;
+    char *slash = strrchr(file, '/');
+    if (slash)
+        snprintf(slash + 1, sizeof file - (size_t)(slash + 1 - file), "%s", name);
+    gopt_text_put_word(out, slash && !is_on_path(name) && !access(file, X_OK) ? file : name);
+}
+
 void gopt_tune_command(gopt_text *out, const gopt_tune_options *o, const char *shapes)
 {
-    gopt_text_add(out, "gopt-tune --budget %.10gs --seed %" PRId64, o->budget_s, o->seed);
+    gopt_program_word(out, "gopt-tune");
+    gopt_text_add(out, " --budget %.10gs --seed %" PRId64, o->budget_s, o->seed);
     put_shapes(out, shapes);
     put_lists(out, o);
     put_goal(out, &o->goal);

@@ -4,6 +4,9 @@
 
 #include "job.h"
 
+/* How a shell finds this program of ours from any folder: its name when PATH leads to it, else where it lies beside
+ * this one, else its name. */
+void gopt_program_word(gopt_text *out, const char *name);
 /* Everything given that changes what comes out, as a shell reads it from any folder. shapes: what was bound, "batch=1".
  */
 void gopt_tune_command(gopt_text *out, const gopt_tune_options *o, const char *shapes);

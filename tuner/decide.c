@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command_line.h"
+
 static const double UNQUIET_SHARE = 0.2;                  /* of rounds: design/measurement.md, 7 */
 static const double OTHERS_MOST = 0.1, STEAL_MOST = 0.01; /* of all processors' time */
 
@@ -177,13 +179,45 @@ static void set_verdict(gopt_findings *f, const gopt_assessment *a)
     f->verdict.result = a->chosen >= 0 && a->chosen == a->standard ? "kept_default" : "ok";
 }
 
-static void set_commands(gopt_findings *f, const cJSON *root)
+/* "gopt bench /abs/OUT/manifest.yaml": what a shell in any folder understands. */
+static const char *call(gopt_findings *f, const char *command, const char *out, const char *file, const char *more)
 {
+    gopt_text line = {0}, operand = {0};
+    gopt_text_add(&operand, "%s%s", out, file);
+    gopt_program_word(&line, "gopt");
+    gopt_text_add(&line, " %s ", command);
+    gopt_text_put_word(&line, gopt_text_str(&operand));
+    gopt_text_put(&line, more);
+    const char *kept = gopt_arena_str(&f->arena, gopt_text_str(&line));
+    gopt_text_fini(&operand);
+    gopt_text_fini(&line);
+    return kept;
+}
+
+/* The folder that the study lies in; in the arena. */
+static const char *out_of(gopt_findings *f, const gopt_study *s)
+{
+    char *path = realpath(s->path, NULL);
+    char *out = gopt_arena_str(&f->arena, path ? path : s->path), *slash = out ? strrchr(out, '/') : NULL;
+    free(path);
+    if (slash)
+        *slash = 0;
+    return slash ? out : ".";
+}
+
+static void set_commands(gopt_findings *f, const gopt_study *s, const cJSON *root)
+{
+    char weights[96] = "";
+    const char *out = out_of(f, s);
+    if (isfinite(f->settings.alpha) && isfinite(f->settings.requests))
+        snprintf(weights, sizeof weights, " --objective %s --alpha %g --requests %.15g", f->settings.objective,
+                 f->settings.alpha, f->settings.requests);
     const gopt_finding_command known[] = {
         {"tune again; with --fresh from the beginning", text(f, root, "command")},
-        {"time the chosen configuration", "gopt bench manifest.yaml"},
-        {"check its results", "gopt verify manifest.yaml"},
-        {"decide again without measuring", "gopt report . --alpha A --requests N"},
+        {"time the chosen configuration", call(f, "bench", out, "/manifest.yaml", "")},
+        {"check its results", call(f, "verify", out, "/manifest.yaml", "")},
+        {"is it still as it was, on this machine?", call(f, "check", out, "/manifest.yaml", " --measure")},
+        {"decide again without measuring, under another goal", call(f, "report", out, "", weights)},
     };
     gopt_finding_command *list = GOPT_NEW(&f->arena, gopt_finding_command, GOPT_COUNT(known));
     for (int i = 0; list && i < GOPT_COUNT(known); i++)
@@ -221,7 +255,7 @@ static gopt_status fill(gopt_findings *f, gopt_study *s, const gopt_goal *goal, 
     GOPT_TRY(gopt_decide_trials(f, c, a, e));
     GOPT_TRY(gopt_decide_effects(f, c, a, e));
     set_verdict(f, a);
-    set_commands(f, root);
+    set_commands(f, s, root);
     return f->arena.failed ? gopt_oom(e) : GOPT_OK;
 }
 

@@ -32,6 +32,8 @@ static void write(const gopt_page *p)
     write_link(p, "report.txt", true);
     write_link(p, "report.html", true);
     write_link(p, "study.db", false);
+    write_link(p, "bundles", false);
+    write_link(p, "plots", true);
 }
 
 const gopt_section gopt_section_reproduce = {

@@ -44,7 +44,7 @@ $ gopt verify absent.onnx
 ! gopt: absent.onnx: No such file or directory
 = 3
 $ gopt verify cut.gopt
-FAIL cut.gopt: a bundle does not name its model; give it: --model MODEL
+FAIL cut.gopt: cannot be used
 0 passed, 1 failed, 0 skipped
 ! gopt: cut.gopt: a bundle does not name its model; give it: --model MODEL
 = 3
@@ -59,7 +59,7 @@ $ { printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order'
 = 3
 $ rm text.onnx x.npy
 $ gopt verify absent.onnx cut.db
-FAIL absent.onnx: No such file or directory
+FAIL absent.onnx: cannot be used
 FAIL cut.db: a study holds nothing that runs; give its manifest
 0 passed, 2 failed, 0 skipped
 ! gopt: absent.onnx: No such file or directory

@@ -38,7 +38,7 @@ $ gopt trace six.onnx
 ! gopt: six.onnx: node Add_0 (Add): shapes [1,32] and [6] do not broadcast; no size tried for seq fits: choose with --shape
 = 3
 $ gopt verify six.onnx
-FAIL six.onnx: node Add_0 (Add): shapes [1,32] and [6] do not broadcast; no size tried for seq fits: choose with --shape
+FAIL six.onnx: cannot be used
 0 passed, 1 failed, 0 skipped
 ! gopt: six.onnx: node Add_0 (Add): shapes [1,32] and [6] do not broadcast; no size tried for seq fits: choose with --shape
 = 3

@@ -60,7 +60,7 @@ out/output_0.npy y float32[1,64,128]
 $ mkdir -p case/test_data_set_0 && cp s.onnx case/model.onnx && cp out/output_0.pb case/test_data_set_0/ && gopt run s.gopt --input x=x.npy --output again && cmp again/output_0.pb out/output_0.pb
 again/output_0.pb y float32[1,64,128]
 $ gopt verify case
-FAIL case/test_data_set_0: input x: no input_K.pb has this name or position
+FAIL case/test_data_set_0: cannot be used
 0 passed, 1 failed, 0 skipped
 ! gopt: case/test_data_set_0: input x: no input_K.pb has this name or position
 = 3

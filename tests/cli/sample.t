@@ -53,7 +53,7 @@ steps in order:
 ...
 # A bundle does not say what it was made from.
 $ gopt verify s.gopt
-FAIL s.gopt: a bundle does not name its model; give it: --model MODEL
+FAIL s.gopt: cannot be used
 0 passed, 1 failed, 0 skipped
 ! gopt: s.gopt: a bundle does not name its model; give it: --model MODEL
 = 3

@@ -5,6 +5,16 @@ s.onnx: ... nodes
 $ gopt-tune --budget 4s --progress none --objective compile --out s.gopt s.onnx > /dev/null
 $ grep gopt-tune s.gopt/report.txt
     gopt-tune --budget 4s --seed 1 --objective compile --out /...s.gopt /...s.onnx
+$ grep '^    gopt' s.gopt/report.txt | sed 1d
+    gopt bench /.../s.gopt/manifest.yaml
+    gopt verify /.../s.gopt/manifest.yaml
+    gopt check /.../s.gopt/manifest.yaml --measure
+    gopt report /.../s.gopt --objective compile --alpha 0.001 --requests 10000
+# They are ready to paste, in any folder.
+$ mkdir elsewhere && cd elsewhere && sh -c "$(grep '^    gopt verify' ../s.gopt/report.txt)" | tail -1
+1 passed, 0 failed, 0 skipped
+$ grep -c -e '^ *bundles$' -e '^ *plots$' s.gopt/report.txt
+2
 $ { printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 64, 128), }"; head -c 32768 /dev/zero; } > x.npy
 $ { printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 64, 128), }"; head -c 65536 /dev/zero; } > two.npy
 $ gopt bench s.gopt --seconds 0.05 | head -1
@@ -63,7 +73,7 @@ no drift seen, but not all could be looked at
 # Data beside a model are used, however the model is called, unless inputs are asked for.
 $ mkdir -p lone/test_data_set_0; cp moved.onnx lone/m.onnx; gopt run moved.onnx --input x.npy --output lone/test_data_set_0 > /dev/null
 $ gopt verify lone/m.onnx
-FAIL lone/test_data_set_0: input x: no input_K.pb has this name or position
+FAIL lone/test_data_set_0: cannot be used
 0 passed, 1 failed, 0 skipped
 ! gopt: lone/m.onnx: lone/test_data_set_0: input x: no input_K.pb has this name or position
 = 3

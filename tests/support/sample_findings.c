@@ -333,8 +333,7 @@ static void fill_cluster(gopt_findings *f, gopt_finding_cluster *c)
 
 static void fill_job(gopt_findings *f)
 {
-    static const gopt_finding_operator operators[] = {
-        {"Conv", 20}, {"Relu", 19}, {"MaxPool", 4}, {"Gemm", 1}};
+    static const gopt_finding_operator operators[] = {{"Conv", 20}, {"Relu", 19}, {"MaxPool", 4}, {"Gemm", 1}};
     static const gopt_finding_command commands[] = {
         {"the whole job", "gopt-tune --budget 60s --seed 1 --alpha 0.001 'model.onnx'"},
         {"the choice against the default", "gopt bench manifest.yaml --against bundles/1.gopt"}};

@@ -96,13 +96,15 @@ static void tell(session *v, verdict result, const char *name, const char *why, 
     cJSON_AddItemToArray(v->cases, o);
 }
 
+/* Why the first one is, stands on stderr when all is done; once is enough. */
 static void tell_unusable(session *v, const char *name, gopt_status s, const gopt_err *e)
 {
-    if (!v->unusable) {
+    bool first = !v->unusable;
+    if (first) {
         v->unusable = s;
         v->first = *e;
     }
-    tell(v, FAIL, name, e->msg, NULL);
+    tell(v, FAIL, name, first && !v->o->json ? "cannot be used" : e->msg, NULL);
 }
 
 static void run_case(session *v, const gopt_case *c, const char *name)
