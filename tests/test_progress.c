@@ -71,12 +71,13 @@ static void capture_plain(char *out, size_t size, gopt_progress_mode mode)
     fclose(file);
 }
 
-static const char plain[] = "[   0.0 s] baseline\n"
-                            "[   0.0 s] baseline: 1 trials, 0 failed, no result yet, 100 s left\n"
-                            "[  25.0 s] baseline: 3 trials, 1 failed, best 1.500x [1.250, 1.750], 75 s left\n"
-                            "[  25.0 s] pass fold?const is banned\n"
-                            "[  30.0 s] search\n"
-                            "[ 230.0 s] search: 4 trials, 1 failed, best 2.000x, 0 s left\n";
+static const char plain[] =
+    "[   0.0 s] baseline\n"
+    "[   0.0 s] baseline: 1 trials, 0 failed, no result yet, 100 s left\n"
+    "[  25.0 s] baseline: 3 trials, 1 failed, best of short races 1.500x [1.250, 1.750], 75 s left\n"
+    "[  25.0 s] pass fold?const is banned\n"
+    "[  30.0 s] search\n"
+    "[ 230.0 s] search: 4 trials, 1 failed, best of short races 2.000x, 0 s left\n";
 
 static void plain_lines_come_now_and_then(void **state)
 {
@@ -124,10 +125,12 @@ static void a_terminal_gets_one_line_that_is_rewritten(void **state)
     restore(saved);
     read_until(terminal, "| 0 s left\r\n", text, sizeof text);
     assert_non_null(strstr(text, "\r\033[K[.....")); /* nothing done at first */
-    assert_non_null(strstr(text, "] baseline | 2 trials, 0 failed | best 1.500x | 99 s left"));
-    assert_non_null(strstr(text, "[#####...............] baseline | 3 trials, 1 failed | best 1.500x [1.250, 1.750]"));
+    assert_non_null(strstr(text, "] baseline | 2 trials, 0 failed | best of short races 1.500x | 99 s left"));
+    assert_non_null(strstr(
+        text, "[#####...............] baseline | 3 trials, 1 failed | best of short races 1.500x [1.250, 1.750]"));
     assert_non_null(strstr(text, "left\r\n[  25.0 s] pass fold?const is banned\r\n")); /* a note ends the line */
-    assert_non_null(strstr(text, "[####################] search | 4 trials, 1 failed | best 2.000x | 0 s left\r\n"));
+    assert_non_null(
+        strstr(text, "[####################] search | 4 trials, 1 failed | best of short races 2.000x | 0 s left\r\n"));
     close(terminal);
     close(program);
 }

@@ -128,6 +128,18 @@ static void add_command(cJSON *root, const gopt_job *j)
     gopt_text_fini(&line);
 }
 
+static void add_cases(cJSON *notes, const gopt_bench *b)
+{
+    gopt_text t = {0};
+    gopt_text_add(&t, "every candidate was verified on %d input case%s before it was timed (", b->n_cases,
+                  b->n_cases == 1 ? "" : "s");
+    for (int i = 0; i < b->n_cases; i++)
+        gopt_text_add(&t, "%s%s", i ? ", " : "", gopt_input_case_name(b->kind[i]));
+    gopt_text_put(&t, b->n_cases == 1 ? "; no other fits the model and the budget)" : ")");
+    cJSON_AddItemToArray(notes, cJSON_CreateString(gopt_text_str(&t)));
+    gopt_text_fini(&t);
+}
+
 static void add_notes(cJSON *root, const gopt_job *j)
 {
     cJSON *notes = cJSON_AddArrayToObject(root, "notes");
@@ -136,9 +148,7 @@ static void add_notes(cJSON *root, const gopt_job *j)
         snprintf(line, sizeof line, "shape %s: %s; choose with --shape", gopt_text_str(&j->shapes), j->shape_note);
         cJSON_AddItemToArray(notes, cJSON_CreateString(line));
     }
-    snprintf(line, sizeof line, "every candidate was verified on %d input case%s before it was timed", j->bench.n_cases,
-             j->bench.n_cases == 1 ? "" : "s");
-    cJSON_AddItemToArray(notes, cJSON_CreateString(line));
+    add_cases(notes, &j->bench);
     int threads = j->options->n_threads ? j->options->threads[j->options->n_threads - 1] : 0;
     if (threads > gopt_cpu_count()) {
         snprintf(line, sizeof line, "threads up to %d were allowed; the number of processors is %d", threads,

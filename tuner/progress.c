@@ -79,9 +79,9 @@ void gopt_progress_update(gopt_progress *p, int done, int failed, double best, d
         return;
     p->last = gopt_now();
     if (isfinite(best) && isfinite(lo))
-        snprintf(text, sizeof text, "best %.3fx [%.3f, %.3f]", best, lo, hi);
+        snprintf(text, sizeof text, "best of short races %.3fx [%.3f, %.3f]", best, lo, hi);
     else if (isfinite(best))
-        snprintf(text, sizeof text, "best %.3fx", best);
+        snprintf(text, sizeof text, "best of short races %.3fx", best);
     double now = elapsed(p), left = GOPT_MAX(p->budget_s - now, 0);
     draw_bar(bar, now / p->budget_s);
     if (p->terminal) {

@@ -51,6 +51,7 @@ static void set_times(gopt_job *j)
 static void report_progress(gopt_job *j)
 {
     int failed = 0;
+    double lo, hi;
     gopt_estimate best = {.value = NAN, .lo = NAN, .hi = NAN};
     for (int i = 0; i < j->study->n_trials; i++) {
         gopt_trial_status s = j->study->trials[i].reply.status;
@@ -59,7 +60,8 @@ static void report_progress(gopt_job *j)
         if (isfinite(x.value) && !(best.value >= x.value))
             best = x;
     }
-    gopt_progress_update(j->progress, j->study->n_trials, failed, best.value, best.lo, best.hi);
+    gopt_effects_drift(j->study, &lo, &hi);
+    gopt_progress_update(j->progress, j->study->n_trials, failed, best.value, best.lo * lo, best.hi * hi);
 }
 
 /* ---- baseline and default ---- */
