@@ -191,7 +191,7 @@ gopt_status gopt_engine_bind(gopt_engine *g, int input, const gopt_tensor *t, go
     memcpy(want.dim, p->dim, sizeof want.dim);
     if (t->dtype != p->dtype || !gopt_dims_equal(t, &want)) {
         char got[160], wanted[160];
-        return gopt_fail(e, GOPT_EINPUT, "input %.80s: %s expected, got %s%s", p->name ? p->name : "?",
+        return gopt_fail(e, GOPT_EINPUT, "input \"%.80s\": %s expected, got %s%s", p->name ? p->name : "?",
                          gopt_tensor_describe(wanted, sizeof wanted, &want), gopt_tensor_describe(got, sizeof got, t),
                          t->dtype == p->dtype ? "; an engine is made for its shapes: tune or compile with --shape"
                                               : "");
@@ -302,7 +302,7 @@ static gopt_status run(gopt_engine *g, int64_t *ns, gopt_err *e)
 {
     for (int i = 0; i < g->plan->n_inputs; i++)
         if (!g->frame->tensor[g->plan->inputs[i]].data)
-            return gopt_fail(e, GOPT_EUSAGE, "input %s is not bound", g->plan->values[g->plan->inputs[i]].name);
+            return gopt_fail(e, GOPT_EUSAGE, "input \"%s\" is not bound", g->plan->values[g->plan->inputs[i]].name);
     gopt_pool_begin(g->pool);
     gopt_status s = gopt_frame_run(g->frame, ns, e);
     gopt_pool_end(g->pool);

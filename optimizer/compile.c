@@ -44,7 +44,7 @@ static gopt_status need_static_inputs(const gopt_graph *g, gopt_err *e)
     int64_t dim[GOPT_RANK_MAX];
     for (int i = 0; i < g->n_inputs; i++)
         if (!gopt_fact_static(&g->inputs[i]->fact, dim))
-            return gopt_fail(e, GOPT_EUSAGE, "input %s has symbolic dimensions: bind them with --shape NAME=VALUE",
+            return gopt_fail(e, GOPT_EUSAGE, "input \"%s\" has symbolic dimensions: bind them with --shape NAME=VALUE",
                              g->inputs[i]->name);
     return GOPT_OK;
 }

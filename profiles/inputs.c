@@ -184,9 +184,9 @@ static gopt_status make_one(gopt_tensor **out, const gopt_value *input, gopt_inp
 {
     int64_t dim[GOPT_RANK_MAX], n;
     if (!gopt_fact_static(&input->fact, dim) || !gopt_dims_count(dim, input->fact.rank, &n))
-        return gopt_fail(e, GOPT_EUSAGE, "input %s: its shape is not fully known", input->name);
+        return gopt_fail(e, GOPT_EUSAGE, "input \"%s\": its shape is not fully known", input->name);
     if (input->fact.dtype == GOPT_DTYPE_STRING)
-        return gopt_fail(e, GOPT_EUNSUP, "input %s: strings cannot be made up", input->name);
+        return gopt_fail(e, GOPT_EUNSUP, "input \"%s\": strings cannot be made up", input->name);
     if (!(*out = gopt_tensor_new(a, input->fact.dtype, input->fact.rank, dim)))
         return gopt_oom(e);
     if (c == GOPT_INPUT_ZEROS)

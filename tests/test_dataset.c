@@ -79,11 +79,11 @@ static void what_does_not_fit_is_said(void **state)
     gopt_dataset d;
     gopt_graph *g = test_graph(text);
     assert_int_equal(gopt_dataset_read(&d, *state, g, &a, &e), GOPT_EINPUT);
-    assert_non_null(strstr(e.msg, "input x: no input_K.pb"));
+    assert_non_null(strstr(e.msg, "input \"x\": no input_K.pb"));
     put(*state, "input_0.pb", "x", GOPT_DTYPE_F32, 2, of_x, 1);
     put(*state, "input_1.pb", "y", GOPT_DTYPE_I64, 1, of_y, 1);
     assert_int_equal(gopt_dataset_read(&d, *state, g, &a, &e), GOPT_EINPUT);
-    assert_non_null(strstr(e.msg, "input y: int64 given, float32 expected"));
+    assert_non_null(strstr(e.msg, "input \"y\": int64 given, float32 expected"));
     put(*state, "input_1.pb", "y", GOPT_DTYPE_F32, 1, of_y, 1);
     assert_int_equal(gopt_dataset_read(&d, *state, g, &a, &e), GOPT_EINPUT);
     assert_non_null(strstr(e.msg, "no output_K.pb"));
@@ -165,11 +165,11 @@ static void tensors_bind_the_symbols(void **state)
     assert_int_equal(n, 5);
     y.dim[0] = 4;
     assert_int_equal(bind_to(&x, &y, &n, &e), GOPT_EINPUT);
-    assert_non_null(strstr(e.msg, "dimension n is 4 here and 5 elsewhere"));
+    assert_non_null(strstr(e.msg, "dimension \"n\" is 4 here and 5 elsewhere"));
     y.dim[0] = 5;
     x.dim[1] = 3;
     assert_int_equal(bind_to(&x, &y, &n, &e), GOPT_EINPUT);
-    assert_non_null(strstr(e.msg, "input x: dimension 1 is 3, 2 expected"));
+    assert_non_null(strstr(e.msg, "input \"x\": dimension 1 is 3, 2 expected"));
     y.rank = 2;
     assert_int_equal(bind_to(&x, &y, &n, &e), GOPT_EINPUT);
     assert_non_null(strstr(e.msg, "rank"));

@@ -145,11 +145,11 @@ static void wrong_calls_are_refused(void **state)
     assert_ok(gopt_session_new(&s, m, &e), &e);
     assert_null(gopt_session_output(s, 0));
     assert_int_equal(gopt_session_run(s, &e), GOPT_EUSAGE);
-    assert_string_equal(e.msg, "input x is not bound");
+    assert_string_equal(e.msg, "input \"x\" is not bound");
     assert_int_equal(gopt_session_bind(s, 1, &input, &e), GOPT_EUSAGE);
     assert_int_equal(gopt_session_bind(s, 0, NULL, &e), GOPT_EUSAGE);
     assert_int_equal(gopt_session_bind(s, 0, &wrong, &e), GOPT_EINPUT);
-    assert_non_null(strstr(e.msg, "input x: float32[2,3] expected"));
+    assert_non_null(strstr(e.msg, "input \"x\": float32[2,3] expected"));
     assert_int_equal(gopt_session_bind(s, 0, &other, &e), GOPT_EINPUT);
     assert_ok(gopt_session_bind(s, 0, &input, &e), &e);
     assert_ok(gopt_session_run(s, &e), &e);

@@ -101,9 +101,10 @@ static gopt_status match_inputs(gopt_dataset *out, const listing *l, const gopt_
             out->in[place[i]] = &l->at[i].tensor;
     for (int i = 0; i < g->n_inputs; i++) {
         if (!out->in[i])
-            return gopt_fail(e, GOPT_EINPUT, "input %s: no input_K.pb has this name or position", g->inputs[i]->name);
+            return gopt_fail(e, GOPT_EINPUT, "input \"%s\": no input_K.pb has this name or position",
+                             g->inputs[i]->name);
         if (out->in[i]->dtype != g->inputs[i]->fact.dtype)
-            return gopt_fail(e, GOPT_EINPUT, "input %s: %s given, %s expected", g->inputs[i]->name,
+            return gopt_fail(e, GOPT_EINPUT, "input \"%s\": %s given, %s expected", g->inputs[i]->name,
                              gopt_dtype_name(out->in[i]->dtype), gopt_dtype_name(g->inputs[i]->fact.dtype));
     }
     return GOPT_OK;

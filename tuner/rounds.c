@@ -8,85 +8,192 @@
 #include "timing.h"
 #include "workplace.h"
 
-enum { ROUNDS_MOST = 20000, ROUNDS_LEAST = 11 };
+enum { ROUNDS_MOST = 20000, ROUNDS_LEAST = 11, OPENINGS_LEAST = 9 };
 static const double SAMPLE_NS = 1e6;                /* a sample takes at least this long */
 static const double WARM_SHARE = 0.25;              /* of the seconds, at most */
+static const double CACHES_NS = 20e6;               /* an inference longer than this fills its caches in no time */
 static const int64_t WINDOW_NS = 100 * 1000 * 1000; /* between two looks at what else runs */
+enum { PAD_LINES = 1024, LINE = 64 };
 
-static gopt_status make_lane(gopt_rounds *r, gopt_engine *engine, gopt_err *e)
+typedef struct taking {
+    gopt_rounds *r;
+    const gopt_lane_source *source;
+    double seconds;
+    gopt_random random;
+    int last; /* lane that ran last; -1: none */
+    gopt_health then;
+    int windows, busy;
+} taking;
+
+static gopt_status make_lane(gopt_rounds *r, gopt_err *e)
 {
     gopt_lane *l = &r->lane[r->n_lanes++];
-    *l = (gopt_lane){.engine = engine, .ns = gopt_calloc(ROUNDS_MOST, sizeof *l->ns)};
+    *l = (gopt_lane){.ns = gopt_calloc(2 * ROUNDS_MOST, sizeof *l->ns)};
     return l->ns ? GOPT_OK : gopt_oom(e);
 }
 
 static gopt_status warm(gopt_lane *l, double seconds, gopt_err *e)
 {
-    double median;
-    GOPT_TRY(gopt_timing_warm(l->engine, (int64_t)(seconds * 1e9), &median, e));
-    l->repeats = (int)GOPT_MIN(GOPT_MAX(ceil(SAMPLE_NS / GOPT_MAX(median, 1)), 1), 1e6);
+    int64_t limit = (int64_t)(seconds * 1e9), begin = gopt_now();
+    if (l->typical_ns > 0) { /* after the first time it is known how long it takes */
+        do
+            GOPT_TRY(gopt_engine_run(l->engine, 0, e));
+        while (gopt_now() - begin < GOPT_MIN(limit, (int64_t)(10 * l->typical_ns)));
+        return GOPT_OK;
+    }
+    GOPT_TRY(gopt_timing_warm(l->engine, limit, &l->typical_ns, e));
+    l->repeats = (int)GOPT_MIN(GOPT_MAX(ceil(SAMPLE_NS / GOPT_MAX(l->typical_ns, 1)), 1), 1e6);
     return GOPT_OK;
 }
 
-/* Places of a round: the lanes, and with two of them the first one again. */
-static gopt_status take_round(gopt_rounds *r, gopt_random *random, gopt_err *e)
+/* What the other lane left in the caches is nobody's latency. */
+static gopt_status refill(taking *t, int lane, gopt_err *e)
 {
-    int order[3] = {0, 1, 2}, n = r->n_lanes > 1 ? 3 : 1;
-    gopt_random_shuffle(random, order, n);
+    gopt_lane *l = &t->r->lane[lane];
+    bool cold = t->last >= 0 && t->last != lane && l->typical_ns < CACHES_NS;
+    t->last = lane;
+    return cold ? gopt_engine_run(l->engine, 0, e) : GOPT_OK;
+}
+
+static gopt_status take_round(taking *t, gopt_err *e)
+{
+    gopt_rounds *r = t->r;
+    int order[4] = {0, 1, 2, 3}, n = r->n_lanes * r->per_round;
+    gopt_random_shuffle(&t->random, order, n);
     for (int i = 0; i < n; i++) {
-        gopt_lane *l = &r->lane[order[i] == 1];
-        double *to = order[i] == 2 ? r->again : l->ns;
-        GOPT_TRY(gopt_timing_sample(l->engine, SAMPLE_NS, &l->repeats, &to[r->n], e));
+        int lane = order[i] % r->n_lanes, which = order[i] / r->n_lanes;
+        gopt_lane *l = &r->lane[lane];
+        GOPT_TRY(refill(t, lane, e));
+        GOPT_TRY(gopt_timing_sample(l->engine, SAMPLE_NS, &l->repeats, &l->ns[r->per_round * r->n + which], e));
     }
     r->n++;
     return GOPT_OK;
 }
 
-static gopt_status take_all(gopt_rounds *r, double seconds, gopt_random *random, gopt_err *e)
+static void watch(taking *t)
 {
-    int64_t end = gopt_now() + (int64_t)(seconds * 1e9);
-    int windows = 0, busy = 0;
-    gopt_health then, now;
-    for (int i = 0; i < r->n_lanes; i++)
-        GOPT_TRY(warm(&r->lane[i], WARM_SHARE * seconds / r->n_lanes, e));
-    gopt_health_read(&then);
-    while (r->n < ROUNDS_MOST && (r->n < ROUNDS_LEAST || gopt_now() < end)) {
+    gopt_health now;
+    if (gopt_now() - t->then.at_ns < WINDOW_NS)
+        return;
+    gopt_health_read(&now);
+    t->busy += gopt_health_disturbed(&t->then, &now);
+    t->windows++;
+    t->then = now;
+}
+
+static gopt_status take_until(taking *t, int64_t end, int least, gopt_err *e)
+{
+    gopt_rounds *r = t->r;
+    for (int begin = r->n; r->n < ROUNDS_MOST && (r->n - begin < least || gopt_now() < end);) {
         GOPT_TRY(gopt_workplace_check(e));
-        GOPT_TRY(take_round(r, random, e));
-        if (gopt_now() - then.at_ns < WINDOW_NS)
-            continue;
-        gopt_health_read(&now);
-        busy += gopt_health_disturbed(&then, &now);
-        windows++;
-        then = now;
+        GOPT_TRY(take_round(t, e));
+        watch(t);
     }
-    r->busy_share = windows ? (double)busy / windows : 0;
     return GOPT_OK;
 }
 
-gopt_status gopt_rounds_take(gopt_rounds *r, gopt_engine *first, gopt_engine *second, double seconds, uint64_t seed,
+/* The lanes take turns in being opened first. Memory that is held meanwhile makes them lie elsewhere each time. */
+static gopt_status open_all(taking *t, void **held, gopt_err *e)
+{
+    gopt_rounds *r = t->r;
+    double seconds = WARM_SHARE * t->seconds / r->n_lanes / (t->source->close ? GOPT_OPENINGS : 1);
+    for (int k = 0; k < r->n_lanes && t->source->close; k++)
+        t->source->close(t->source->ctx, k);
+    for (int i = 0; i < r->n_lanes; i++) {
+        int lane = (i + r->n_openings) % r->n_lanes;
+        held[lane] = gopt_malloc((size_t)(1 + gopt_random_below(&t->random, PAD_LINES)) * LINE);
+        GOPT_TRY(t->source->open(t->source->ctx, lane, &r->lane[lane].engine, e));
+    }
+    for (int i = 0; i < r->n_lanes; i++)
+        GOPT_TRY(warm(&r->lane[(i + r->n_openings) % r->n_lanes], seconds, e));
+    return GOPT_OK;
+}
+
+static gopt_status take_opening(taking *t, int64_t end, int least, gopt_err *e)
+{
+    gopt_rounds *r = t->r;
+    void *held[2] = {NULL};
+    gopt_status s = open_all(t, held, e);
+    t->last = -1;
+    if (!s)
+        s = take_until(t, end, least, e);
+    r->opening[++r->n_openings] = r->n;
+    gopt_free(held[0]);
+    gopt_free(held[1]);
+    return s;
+}
+
+static gopt_status take_all(taking *t, gopt_err *e)
+{
+    int64_t begin = gopt_now(), span = (int64_t)(t->seconds * 1e9);
+    gopt_health_read(&t->then);
+    if (!t->source->close)
+        return take_opening(t, begin + span, ROUNDS_LEAST, e);
+    for (int k = 0; k < GOPT_OPENINGS && (k < OPENINGS_LEAST || gopt_now() < begin + span); k++)
+        GOPT_TRY(take_opening(t, begin + span * (k + 1) / GOPT_OPENINGS, 1, e));
+    return GOPT_OK;
+}
+
+gopt_status gopt_rounds_take(gopt_rounds *r, int n_lanes, const gopt_lane_source *source, double seconds, uint64_t seed,
                              gopt_err *e)
 {
-    gopt_random random;
-    *r = (gopt_rounds){.n_lanes = 0};
-    gopt_random_seed(&random, seed);
-    GOPT_TRY(make_lane(r, first, e));
-    if (second) {
-        GOPT_TRY(make_lane(r, second, e));
-        if (!(r->again = gopt_calloc(ROUNDS_MOST, sizeof *r->again)))
-            return gopt_oom(e);
-    }
-    return take_all(r, seconds, &random, e);
+    taking t = {.r = r, .source = source, .seconds = seconds};
+    *r = (gopt_rounds){.per_round = n_lanes};
+    gopt_random_seed(&t.random, seed);
+    for (int i = 0; i < n_lanes; i++)
+        GOPT_TRY(make_lane(r, e));
+    GOPT_TRY(take_all(&t, e));
+    r->busy_share = t.windows ? (double)t.busy / t.windows : 0;
+    return GOPT_OK;
+}
+
+/* ---- comparing ---- */
+
+gopt_latency gopt_rounds_latency(const gopt_rounds *r, int lane)
+{
+    return gopt_latency_of(r->lane[lane].ns, r->n * r->per_round);
+}
+
+/* ln of T of the second over T of the first, in the middle of the rounds of one opening. */
+static double opening_ratio(const gopt_rounds *r, int opening, double *scratch)
+{
+    const double *a = r->lane[0].ns, *b = r->lane[1].ns;
+    int n = 0;
+    for (int i = r->opening[opening]; i < r->opening[opening + 1]; i++)
+        scratch[n++] = 0.5 * log(b[2 * i] / a[2 * i] * (b[2 * i + 1] / a[2 * i + 1]));
+    return gopt_median(scratch, n);
+}
+
+static double half_width(const gopt_estimate *ratio)
+{
+    return isfinite(ratio->lo) && isfinite(ratio->hi) ? 0.5 * log(ratio->hi / ratio->lo) : 0;
+}
+
+/* The two samples of a round, of either lane: they differ by noise alone. */
+static double noise_of(const gopt_rounds *r, double *scratch)
+{
+    int n = 0;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < r->n; i++)
+            scratch[n++] = log(r->lane[k].ns[2 * i + 1] / r->lane[k].ns[2 * i]);
+    gopt_estimate x = gopt_median_estimate(scratch, n, n);
+    gopt_estimate same = {.value = exp(x.value), .lo = exp(x.lo), .hi = exp(x.hi)};
+    return GOPT_MAX(fabs(x.value), half_width(&same));
 }
 
 gopt_comparison gopt_rounds_compare(const gopt_rounds *r)
 {
-    gopt_comparison c = {.ratio = gopt_paired_ratio(r->lane[1].ns, r->lane[0].ns, r->n)};
-    gopt_estimate same = gopt_paired_ratio(r->again, r->lane[0].ns, r->n);
-    c.floor = fabs(log(same.value));
-    if (isfinite(same.lo) && isfinite(same.hi))
-        c.floor = GOPT_MAX(c.floor, 0.5 * log(same.hi / same.lo));
+    gopt_comparison c = {.ratio = {.value = NAN, .lo = NAN, .hi = NAN}, .verdict = GOPT_VERDICT_UNKNOWN};
+    double each[GOPT_OPENINGS], *scratch = gopt_calloc(2 * (size_t)r->n + 1, sizeof *scratch);
+    if (!scratch)
+        return c;
+    for (int k = 0; k < r->n_openings; k++)
+        each[k] = opening_ratio(r, k, scratch);
+    gopt_estimate x = gopt_median_estimate(each, r->n_openings, r->n_openings);
+    c.ratio = (gopt_estimate){.value = exp(x.value), .lo = exp(x.lo), .hi = exp(x.hi), .n = x.n};
+    c.floor = GOPT_MAX(noise_of(r, scratch), half_width(&c.ratio));
     c.verdict = gopt_verdict_of(&c.ratio, c.floor);
+    gopt_free(scratch);
     return c;
 }
 
@@ -94,7 +201,6 @@ void gopt_rounds_fini(gopt_rounds *r)
 {
     gopt_free(r->lane[0].ns);
     gopt_free(r->lane[1].ns);
-    gopt_free(r->again);
     *r = (gopt_rounds){.n_lanes = 0};
 }
 

@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "bundle.h"
 #include "compile.h"
 #include "import.h"
 #include "inputs.h"
 #include "manifest.h"
 #include "onnx/model.h"
+#include "origin.h"
 #include "shape.h"
 #include "subject.h"
 
@@ -32,12 +34,11 @@ static gopt_status compile(gopt_runner *r, gopt_graph *g, const gopt_runner_opti
     s = gopt_compile(&r->own, g, &config, &c, &log, e);
     gopt_compile_log_fini(&log);
     GOPT_TRY(s);
-    r->plan = r->own;
-    r->inputs = r->plan->ports;
-    r->outputs = r->plan->ports + r->plan->n_inputs;
-    r->n_inputs = r->plan->n_inputs;
-    r->n_outputs = r->plan->n_outputs;
-    return gopt_engine_new(&r->engine, r->plan, r->threads, e);
+    r->inputs = r->own->ports;
+    r->outputs = r->own->ports + r->own->n_inputs;
+    r->n_inputs = r->own->n_inputs;
+    r->n_outputs = r->own->n_outputs;
+    return gopt_engine_new(&r->engine, r->own, r->threads, e);
 }
 
 /* Which of a manifest's engines serves. That it is the fallback must not pass unseen. */
@@ -60,17 +61,25 @@ static void note_choice(gopt_runner *r, const char *path)
     gopt_manifest_free(m);
 }
 
-static gopt_status open_deployed(gopt_runner *r, gopt_subject kind, const char *path, const gopt_runner_options *o,
-                                 gopt_err *e)
+static gopt_status open_session(gopt_runner *r, gopt_err *e)
 {
-    gopt_options options = {.threads = o->pick->threads};
-    GOPT_TRY(gopt_model_open(&r->model, path, &options, e));
-    if (kind == GOPT_SUBJECT_MANIFEST)
-        note_choice(r, path);
+    gopt_options options = {.threads = r->threads};
+    GOPT_TRY(gopt_model_open(&r->model, r->path, &options, e));
     GOPT_TRY(gopt_session_new(&r->session, r->model, e));
     r->engine = gopt_session_engine(r->session);
     r->n_inputs = gopt_model_inputs(r->model, &r->inputs);
     r->n_outputs = gopt_model_outputs(r->model, &r->outputs);
+    return GOPT_OK;
+}
+
+static gopt_status open_deployed(gopt_runner *r, gopt_subject kind, const char *path, const gopt_runner_options *o,
+                                 gopt_err *e)
+{
+    r->threads = o->pick->threads;
+    snprintf(r->path, sizeof r->path, "%s", path);
+    GOPT_TRY(open_session(r, e));
+    if (kind == GOPT_SUBJECT_MANIFEST)
+        note_choice(r, path);
     return GOPT_OK;
 }
 
@@ -132,6 +141,7 @@ static gopt_status make_from_ports(gopt_runner *r, uint64_t seed, gopt_err *e)
     if (!s)
         s = make_from_model(r, g, seed, e);
     r->source = "types and shapes";
+    r->blind = true;
     gopt_graph_free(g);
     return s;
 }
@@ -152,28 +162,28 @@ static gopt_status bind_to_ports(const gopt_runner *r, gopt_graph *g, gopt_arena
     return gopt_shape_bind_to(g, in, e);
 }
 
-static gopt_status make_for_deployed(gopt_runner *r, const char *model, uint64_t seed, gopt_err *e)
+static gopt_status try_model(gopt_runner *r, const char *model, uint64_t seed, gopt_err *e)
 {
     gopt_graph *g;
-    if (gopt_model_import(&g, model, NULL, NULL))
-        return make_from_ports(r, seed, e);
-    gopt_status s = bind_to_ports(r, g, &r->arena, NULL);
+    GOPT_TRY(gopt_model_import(&g, model, NULL, e));
+    gopt_status s = bind_to_ports(r, g, &r->arena, e);
     if (!s)
-        s = make_from_model(r, g, seed, NULL);
+        s = make_from_model(r, g, seed, e);
     gopt_graph_free(g);
-    return s ? make_from_ports(r, seed, e) : GOPT_OK;
+    return s;
 }
 
-/* The model that a manifest names, where it still is. */
-static void find_model(char *buf, size_t size, gopt_subject kind, const char *path, const char *given)
+/* From the model that was given, else from the one that it was made from, where that still is and fits. */
+static gopt_status make_for_deployed(gopt_runner *r, gopt_subject kind, const gopt_runner_options *o, gopt_err *e)
 {
-    gopt_manifest *m;
-    snprintf(buf, size, "%s", given ? given : "");
-    if (given || kind != GOPT_SUBJECT_MANIFEST || gopt_manifest_read(&m, path, NULL))
-        return;
-    if (m->model_path)
-        gopt_manifest_path(buf, size, path, m->model_path);
-    gopt_manifest_free(m);
+    char model[PATH_MAX];
+    if (o->model) {
+        gopt_status s = try_model(r, o->model, o->seed, e);
+        return s ? gopt_within(e, s == GOPT_EIO ? GOPT_EINPUT : s, "--model") : GOPT_OK;
+    }
+    bool known = kind == GOPT_SUBJECT_MANIFEST ? gopt_origin_of_manifest(model, sizeof model, r->path)
+                                               : gopt_origin_of_bundle(model, sizeof model, r->path);
+    return known && !try_model(r, model, o->seed, NULL) ? GOPT_OK : make_from_ports(r, o->seed, e);
 }
 
 /* ---- models ---- */
@@ -241,7 +251,7 @@ static gopt_status note_content(gopt_runner *r, const char *path, gopt_err *e)
 gopt_status gopt_runner_open_made(gopt_runner *r, const char *given, const gopt_runner_options *o, gopt_err *e)
 {
     gopt_subject kind;
-    char path[PATH_MAX], model[PATH_MAX];
+    char path[PATH_MAX];
     *r = (gopt_runner){0};
     GOPT_TRY(resolve(&kind, path, sizeof path, given, e));
     if (kind == GOPT_SUBJECT_MODEL) {
@@ -249,9 +259,87 @@ gopt_status gopt_runner_open_made(gopt_runner *r, const char *given, const gopt_
         return note_content(r, path, e);
     }
     GOPT_TRY(open_deployed(r, kind, path, o, e));
-    find_model(model, sizeof model, kind, path, o->model);
-    GOPT_TRY(make_for_deployed(r, model, o->seed, e));
+    GOPT_TRY(make_for_deployed(r, kind, o, e));
     return bind(r, r->made, e);
+}
+
+gopt_status gopt_runner_try(gopt_runner *r, gopt_err *e)
+{
+    gopt_status s = gopt_engine_run(r->engine, 0, e);
+    if (s && r->blind)
+        return gopt_within(e, s, "with inputs made up from types and shapes alone (give --model MODEL)");
+    return s;
+}
+
+bool gopt_runner_share(gopt_runner *r, const gopt_runner *from)
+{
+    if (r->n_inputs != from->n_inputs)
+        return false;
+    for (int i = 0; i < r->n_inputs; i++)
+        if (r->made[i]->dtype != from->made[i]->dtype || !gopt_dims_equal(r->made[i], from->made[i]))
+            return false;
+    r->made = from->made;
+    r->source = from->source;
+    r->blind = from->blind;
+    return !bind(r, r->made, NULL);
+}
+
+/* ---- opening once more ---- */
+
+gopt_status gopt_runner_deploy(gopt_runner *r, const char *path, gopt_err *e)
+{
+    if (r->model)
+        return GOPT_OK;
+    gopt_hash content;
+    GOPT_TRY(gopt_bundle_write(r->own, path, &content, e));
+    snprintf(r->path, sizeof r->path, "%s", path);
+    gopt_runner_shut(r);
+    gopt_plan_free(r->own);
+    r->own = NULL;
+    return gopt_runner_reopen(r, e);
+}
+
+void gopt_runner_shut(gopt_runner *r)
+{
+    if (r->session)
+        gopt_session_free(r->session);
+    else
+        gopt_engine_free(r->engine);
+    gopt_model_close(r->model);
+    r->session = NULL;
+    r->engine = NULL;
+    r->model = NULL;
+}
+
+gopt_status gopt_runner_reopen(gopt_runner *r, gopt_err *e)
+{
+    gopt_runner_shut(r);
+    GOPT_TRY(open_session(r, e));
+    return bind(r, r->made, e);
+}
+
+static gopt_status lend_lane(void *ctx, int lane, gopt_engine **out, gopt_err *e)
+{
+    (void)e;
+    *out = ((gopt_runner *const *)ctx)[lane]->engine;
+    return GOPT_OK;
+}
+
+static gopt_status open_lane(void *ctx, int lane, gopt_engine **out, gopt_err *e)
+{
+    GOPT_TRY(gopt_runner_reopen(((gopt_runner *const *)ctx)[lane], e));
+    return lend_lane(ctx, lane, out, e);
+}
+
+static void close_lane(void *ctx, int lane)
+{
+    gopt_runner_shut(((gopt_runner *const *)ctx)[lane]);
+}
+
+gopt_lane_source gopt_runner_lanes(gopt_runner *const *list, int n)
+{
+    return (gopt_lane_source){
+        .open = n > 1 ? open_lane : lend_lane, .close = n > 1 ? close_lane : NULL, .ctx = (void *)(uintptr_t)list};
 }
 
 /* ---- inputs that are given ---- */
@@ -276,12 +364,12 @@ static gopt_status match(const gopt_tensor **in, const given *g, const char *con
         if (k >= n)
             return gopt_fail(e, GOPT_EUSAGE, "--input: more inputs than the model has (%d)", n);
         if (in[k])
-            return gopt_fail(e, GOPT_EUSAGE, "--input: input %s is given twice", names[k]);
+            return gopt_fail(e, GOPT_EUSAGE, "--input: input \"%s\" is given twice", names[k]);
         in[k] = &g->tensor[i];
     }
     for (int k = 0; k < n; k++)
         if (!in[k])
-            return gopt_fail(e, GOPT_EUSAGE, "input %s is missing: --input %s=FILE", names[k], names[k]);
+            return gopt_fail(e, GOPT_EUSAGE, "input \"%s\" is missing: --input %s=FILE", names[k], names[k]);
     return GOPT_OK;
 }
 
@@ -334,11 +422,7 @@ gopt_status gopt_runner_open_for(gopt_runner *r, const char *path_given, const g
 
 void gopt_runner_close(gopt_runner *r)
 {
-    if (r->session)
-        gopt_session_free(r->session);
-    else
-        gopt_engine_free(r->engine);
-    gopt_model_close(r->model);
+    gopt_runner_shut(r);
     gopt_plan_free(r->own);
     gopt_arena_fini(&r->arena);
     *r = (gopt_runner){0};

@@ -2,24 +2,28 @@
 #ifndef GOPT_RUNNER_H
 #define GOPT_RUNNER_H
 
+#include <limits.h>
+
 #include "deploy.h"
 #include "graph.h"
 #include "pick.h"
+#include "rounds.h"
 #include "workplace.h"
 
 typedef struct gopt_runner {
     gopt_engine *engine;
-    const gopt_plan *plan; /* compiled here; NULL: opened through gopt.h */
     const gopt_port *inputs, *outputs;
     int n_inputs, n_outputs, threads;
     char shape[256];                /* "batch=1,seq=32" of a model with symbolic dimensions, else empty */
     bool made_up;                   /* sizes in it that nobody gave */
     const gopt_tensor *const *made; /* inputs, when they were made up: gopt_runner_open_made */
     const char *source;             /* what they were made from, for people */
+    bool blind;                     /* made without the model: it may refuse their values */
     char serves[96];                /* "chosen, bundles/trial-7.gopt" of a manifest, else empty */
     char sha256[65];                /* of the model that it is or was made from; empty: unknown */
     gopt_arena arena;
-    gopt_plan *own;
+    gopt_plan *own;      /* compiled here; NULL: opened through gopt.h */
+    char path[PATH_MAX]; /* what is opened so */
     gopt_model *model;
     gopt_session *session;
 } gopt_runner;
@@ -44,6 +48,19 @@ gopt_status gopt_runner_open_made(gopt_runner *r, const char *path, const gopt_r
  * EUSAGE when one is missing or unknown. They must outlive the runner. */
 gopt_status gopt_runner_open_for(gopt_runner *r, const char *path, const gopt_runner_options *o,
                                  const gopt_tensor *tensor, const char *const *name, int n, gopt_err *e);
+/* ---- of one that was opened with made-up inputs ---- */
+/* One run, that tells whether the inputs can be taken. */
+gopt_status gopt_runner_try(gopt_runner *r, gopt_err *e);
+/* Binds the inputs of another one, which must live as long; false, and nothing is changed, where they do not fit. */
+bool gopt_runner_share(gopt_runner *r, const gopt_runner *from);
+/* What was compiled here goes into a bundle at path and is opened from there, as what is deployed is. */
+gopt_status gopt_runner_deploy(gopt_runner *r, const char *path, gopt_err *e);
+/* Opens what is deployed anew: plan, engine and threads lie elsewhere then, the inputs do not. */
+gopt_status gopt_runner_reopen(gopt_runner *r, gopt_err *e);
+void gopt_runner_shut(gopt_runner *r); /* until it is opened anew */
+/* Lanes to time: one runner as it is, or two that are deployed, opened anew whenever that is asked for. Borrows the
+ * list. */
+gopt_lane_source gopt_runner_lanes(gopt_runner *const *list, int n);
 void gopt_runner_close(gopt_runner *r); /* also after a failed open */
 
 #endif

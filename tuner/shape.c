@@ -96,7 +96,7 @@ static gopt_status check_known(const gopt_graph *g, gopt_err *e)
     int64_t dim[GOPT_RANK_MAX];
     for (int i = 0; i < g->n_inputs; i++)
         if (!gopt_fact_static(&g->inputs[i]->fact, dim))
-            return gopt_fail(e, GOPT_EUNSUP, "input %s: the model does not declare its shape", g->inputs[i]->name);
+            return gopt_fail(e, GOPT_EUNSUP, "input \"%s\": the model does not declare its shape", g->inputs[i]->name);
     return GOPT_OK;
 }
 
@@ -139,7 +139,7 @@ static gopt_status solve(solution *s, const gopt_value *input, const char *symbo
 {
     int at = find(s->name, s->n, symbol);
     if (at >= 0 && s->size[at] != size)
-        return gopt_fail(e, GOPT_EINPUT, "input %s: dimension %s is %" PRId64 " here and %" PRId64 " elsewhere",
+        return gopt_fail(e, GOPT_EINPUT, "input \"%s\": dimension \"%s\" is %" PRId64 " here and %" PRId64 " elsewhere",
                          input->name, symbol, size, s->size[at]);
     if (at < 0 && s->n == SYMBOLS_MAX)
         return gopt_fail(e, GOPT_EUNSUP, "more than %d symbolic dimensions", SYMBOLS_MAX);
@@ -154,7 +154,7 @@ static gopt_status solve_input(solution *s, gopt_value *v, const gopt_tensor *t,
 {
     gopt_fact *f = &v->fact;
     if (f->rank >= 0 && f->rank != t->rank)
-        return gopt_fail(e, GOPT_EINPUT, "input %s: of rank %d, %d expected", v->name, t->rank, f->rank);
+        return gopt_fail(e, GOPT_EINPUT, "input \"%s\": of rank %d, %d expected", v->name, t->rank, f->rank);
     bool unknown = f->rank < 0;
     f->rank = t->rank;
     for (int d = 0; d < t->rank; d++) {
@@ -172,7 +172,7 @@ static gopt_status check_input(const gopt_graph *g, const gopt_value *v, const g
     char want[160];
     for (int d = 0; d < t->rank; d++)
         if (!gopt_dim_equal(v->fact.dim[d], gopt_dim_of(t->dim[d])))
-            return gopt_fail(e, GOPT_EINPUT, "input %s: dimension %d is %" PRId64 ", %s expected", v->name, d,
+            return gopt_fail(e, GOPT_EINPUT, "input \"%s\": dimension %d is %" PRId64 ", %s expected", v->name, d,
                              t->dim[d], gopt_dim_print(g->family->dims, v->fact.dim[d], want, sizeof want));
     return GOPT_OK;
 }

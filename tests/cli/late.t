@@ -52,3 +52,30 @@ $ gopt compile six.onnx -o six.gopt --shape sequence=6
 ! gopt: six.onnx: --shape: unknown dimension 'sequence'; ...
 = 2
 $ gopt compile six.onnx -o six.gopt --shape batch=2,seq=6 > /dev/null
+# Alone, a bundle knows nothing of the values that its model can take: inputs may be refused, and what helps is said.
+$ gopt compile late.onnx -o late.gopt --shape size=512 > /dev/null
+$ gopt bench late.gopt --seconds 0.05
+! gopt: late.gopt: with inputs made up from types and shapes alone (give --model MODEL): node Reshape_3 (Reshape): ...
+= 3
+$ gopt bench late.gopt --model late.onnx --seconds 0.05 | grep inputs
+  inputs      made up from the model
+$ gopt bench late.gopt --model gone.onnx --seconds 0.05
+! gopt: late.gopt: --model: gone.onnx: No such file or directory
+= 3
+$ gopt bench late.gopt --against late.gopt --seconds 0.05
+! gopt: late.gopt: with inputs made up from types and shapes alone (give --model MODEL): node Reshape_3 (Reshape): ...
+= 3
+$ gopt bench late.gopt --against late.onnx --pipeline none --seconds 0.05 > both; case $? in 0|1) grep inputs both;; esac
+  inputs      made up from the model
+  inputs      made up from the model
+# One whose rank is declared against one whose rank only a run knows: what was really there is compared.
+$ echo CAgSADpSChEKAXgSBm91dHB1dCIEUmVsdRIBZ1oTCgF4Eg4KDAgBEggKAggECgIIBFoLCgFjEgYKBAgJEgBiGAoGb3V0cHV0Eg4KDAgBEggKAggECgIIBEIECgAQDQ== | base64 -d > ranked.onnx
+$ gopt bench ranked.onnx --against branches.onnx --seconds 0.05
+! gopt: --against: output "output" is float32[4,4] here and float32[?,?,?] there; different models
+= 2
+$ echo CAgSADp3ChwKAXgKBHplcm8SBm91dHB1dCIJVW5zcXVlZXplEgFnKhQIARAHQgR6ZXJvSggAAAAAAAAAAFoTCgF4Eg4KDAgBEggKAggECgIIBFoLCgFjEgYKBAgJEgBiHAoGb3V0cHV0EhIKEAgBEgwKAggBCgIIBAoCCARCBAoAEA0= | base64 -d > wide.onnx
+$ gopt bench wide.onnx --against branches.onnx --seconds 0.05 > both; case $? in 0|1) grep -c latency both;; esac
+2
+$ gopt bench late.gopt --model late.onnx --against late.onnx --shape size=600 --seconds 0.05
+! gopt: late.gopt: --against late.onnx: node Reshape_3 (Reshape): input shape: 600 elements cannot become 512
+= 3

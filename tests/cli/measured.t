@@ -25,12 +25,15 @@ $ gopt bench s.gopt --seconds 0.05 --json
 	"rounds":	...,
 	"busy_share":	...
 }
+# A compiled one is opened like what is deployed, and both get the inputs of the one that knows its model.
+$ gopt bench s.gopt --against s.onnx --pipeline none --seconds 0.2 --json | grep -c '"inputs_from":.*the model'
+2
 $ gopt bench s.gopt --against s.onnx --pipeline none --seconds 0.2 | grep -v busy
 s.gopt
 ...
 against s.onnx
 ...
-speedup ... [...] over ... paired rounds: ... (noise floor ... %)
+speedup ... [...] over ... paired rounds of ... openings: ... (noise floor ... %)
 $ gopt trace s.onnx --pipeline fold_const,fuse_chain,drop_dead --seconds 0.01
 after pass              nodes  steps ...
 as imported ...
@@ -62,11 +65,11 @@ again/output_0.pb y float32[1,64,128]
 $ gopt verify case
 FAIL case/test_data_set_0: cannot be used
 0 passed, 1 failed, 0 skipped
-! gopt: case/test_data_set_0: input x: no input_K.pb has this name or position
+! gopt: case/test_data_set_0: input "x": no input_K.pb has this name or position
 = 3
 $ gopt run s.gopt --input y=x.npy --output out
 ! gopt: --input: unknown input 'y'; did you mean 'x'?
 = 2
 $ gopt run s.gopt --input x=x.npy --input x=x.npy --output out
-! gopt: --input: input x is given twice
+! gopt: --input: input "x" is given twice
 = 2

@@ -61,7 +61,7 @@ $ gopt verify s.gopt --model s.onnx
 PASS s.gopt: largest error ...
 1 passed, 0 failed, 0 skipped
 $ gopt run s.gopt --output out
-! gopt: input x is missing: --input x=FILE
+! gopt: input "x" is missing: --input x=FILE
 = 2
 $ ls
 s.gopt

@@ -22,7 +22,7 @@ $ { printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order'
 $ gopt bench s.gopt --seconds 0.05 | head -1
 s.gopt: chosen, bundles/trial-...gopt
 $ gopt run s.gopt --input two.npy --output out
-! gopt: ...input x: float32[1,64,128] expected, got float32[2,64,128]; an engine is made for its shapes: tune or compile with --shape
+! gopt: ...input "x": float32[1,64,128] expected, got float32[2,64,128]; an engine is made for its shapes: tune or compile with --shape
 = 3
 # How to compile says nothing to what is compiled.
 $ gopt bench s.gopt --pipeline none
@@ -77,7 +77,7 @@ $ mkdir -p lone/test_data_set_0; cp moved.onnx lone/m.onnx; gopt run moved.onnx 
 $ gopt verify lone/m.onnx
 FAIL lone/test_data_set_0: cannot be used
 0 passed, 1 failed, 0 skipped
-! gopt: lone/m.onnx: lone/test_data_set_0: input x: no input_K.pb has this name or position
+! gopt: lone/m.onnx: lone/test_data_set_0: input "x": no input_K.pb has this name or position
 = 3
 $ gopt verify lone/m.onnx --inputs random
 PASS lone/m.onnx: ...

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/utf8.h"
 #include "json.h"
 #include "rounds.h"
@@ -32,13 +33,23 @@ static void init(void *o)
     ((options *)o)->seed = 1;
 }
 
+/* Which of two it was; the first one's name is told by whoever called the command. */
+static gopt_status blame(const bench *b, int lane, gopt_status s, gopt_err *e)
+{
+    if (!s || lane == 0)
+        return s;
+    return strstr(e->msg, b->path[lane]) ? gopt_within(e, s, "--against")
+                                         : gopt_within(e, s, "--against %.300s", b->path[lane]);
+}
+
 static gopt_status open_one(bench *b, const char *path, gopt_err *e)
 {
     const options *o = b->o;
     gopt_runner_options r = {
         .pick = &o->pick, .shapes = &o->shapes, .place = &b->place, .model = o->model, .seed = (uint64_t)o->seed};
     b->path[b->n] = path;
-    return gopt_runner_open_made(&b->runner[b->n++], path, &r, e);
+    int lane = b->n++;
+    return blame(b, lane, gopt_runner_open_made(&b->runner[lane], path, &r, e), e);
 }
 
 /* ---- telling ---- */
@@ -61,7 +72,7 @@ static void text_lane(const bench *b, int k, gopt_text *t)
     const gopt_lane *l = &b->rounds.lane[k];
     const gopt_runner *r = &b->runner[k];
     char a[32], c[32], d[32], f[32], g[32];
-    gopt_latency x = gopt_latency_of(l->ns, b->rounds.n);
+    gopt_latency x = gopt_rounds_latency(&b->rounds, k);
     gopt_memory m;
     gopt_engine_memory(r->engine, &m);
     gopt_utf8_put(t, b->path[k]);
@@ -84,7 +95,7 @@ static void text_lane(const bench *b, int k, gopt_text *t)
 static void json_lane(const bench *b, int k, cJSON *o)
 {
     const gopt_runner *r = &b->runner[k];
-    gopt_latency x = gopt_latency_of(b->rounds.lane[k].ns, b->rounds.n);
+    gopt_latency x = gopt_rounds_latency(&b->rounds, k);
     gopt_memory m;
     gopt_engine_memory(r->engine, &m);
     gopt_json_text(o, "path", b->path[k]);
@@ -122,8 +133,9 @@ static gopt_status tell_text(const bench *b, const gopt_comparison *c, gopt_err 
         text_lane(b, k, &t);
     }
     if (c)
-        gopt_text_add(&t, "speedup %.3f [%.3f, %.3f] over %d paired rounds: %s (noise floor %.1f %%)\n", c->ratio.value,
-                      c->ratio.lo, c->ratio.hi, b->rounds.n, gopt_verdict_name(c->verdict), 100 * c->floor);
+        gopt_text_add(&t, "speedup %.3f [%.3f, %.3f] over %d paired rounds of %d openings: %s (noise floor %.1f %%)\n",
+                      c->ratio.value, c->ratio.lo, c->ratio.hi, b->rounds.n, b->rounds.n_openings,
+                      gopt_verdict_name(c->verdict), 100 * c->floor);
     if (are_different(b))
         gopt_text_put(&t, "these are two different models: the files they come from differ\n");
     if (b->rounds.busy_share > 0.1)
@@ -140,6 +152,8 @@ static gopt_status tell_json(const bench *b, const gopt_comparison *c, gopt_err 
     cJSON *root = cJSON_CreateObject();
     json_lane(b, 0, root);
     gopt_json_number(root, "rounds", b->rounds.n);
+    if (c)
+        gopt_json_number(root, "openings", b->rounds.n_openings);
     gopt_json_number(root, "busy_share", b->rounds.busy_share);
     if (c) {
         json_lane(b, 1, cJSON_AddObjectToObject(root, "against"));
@@ -154,50 +168,123 @@ static gopt_status tell_json(const bench *b, const gopt_comparison *c, gopt_err 
     return gopt_json_print(root, e);
 }
 
-/* Only what does the same work can be compared. */
-static gopt_status match_ports(const bench *b, const char *what, const gopt_port *x, int n, const gopt_port *y, int m,
-                               gopt_err *e)
+/* ---- two of them ---- */
+
+/* What is declared, with the rank that was really there where none is: a compiler may know less than the model said. */
+static gopt_tensor port_shape(const gopt_port *p, const gopt_tensor *real)
+{
+    gopt_tensor t = {.dtype = p->dtype, .rank = p->rank};
+    memcpy(t.dim, p->dim, sizeof t.dim);
+    if (p->rank < 0 && real)
+        t.rank = real->rank;
+    for (int d = 0; p->rank < 0 && d < t.rank; d++)
+        t.dim[d] = -1;
+    return t;
+}
+
+static bool may_be_same(const gopt_tensor *x, const gopt_tensor *y)
+{
+    bool same = x->dtype == y->dtype && (x->rank == y->rank || x->rank < 0 || y->rank < 0);
+    for (int d = 0; same && d < GOPT_MIN(x->rank, y->rank); d++)
+        same = x->dim[d] == y->dim[d] || x->dim[d] < 0 || y->dim[d] < 0;
+    return same;
+}
+
+static gopt_status match_counts(const bench *b, const char *what, int n, int m, gopt_err *e)
+{
+    return n == m ? GOPT_OK
+                  : gopt_fail(e, GOPT_EUSAGE, "--against: %.120s has %d %ss, %.120s %d: different models", b->path[0],
+                              n, what, b->path[1], m);
+}
+
+static gopt_status match_port(const char *what, const char *name, const gopt_tensor *x, const gopt_tensor *y,
+                              const char *advice, gopt_err *e)
 {
     char here[160], there[160];
-    if (n != m)
-        return gopt_fail(e, GOPT_EUSAGE, "--against: %.120s has %d %ss, %.120s %d: different models", b->path[0], n,
-                         what, b->path[1], m);
-    for (int i = 0; i < n; i++) {
-        gopt_tensor p = {.dtype = x[i].dtype, .rank = x[i].rank}, q = {.dtype = y[i].dtype, .rank = y[i].rank};
-        bool same = p.dtype == q.dtype && p.rank == q.rank;
-        memcpy(p.dim, x[i].dim, sizeof p.dim);
-        memcpy(q.dim, y[i].dim, sizeof q.dim);
-        for (int d = 0; same && d < p.rank; d++)
-            same = p.dim[d] == q.dim[d] || p.dim[d] < 0 || q.dim[d] < 0;
-        if (!same)
-            return gopt_fail(e, GOPT_EUSAGE, "--against: %s %.60s is %s here and %s there; choose sizes with --shape",
-                             what, x[i].name, gopt_tensor_describe(here, sizeof here, &p),
-                             gopt_tensor_describe(there, sizeof there, &q));
+    return may_be_same(x, y) ? GOPT_OK
+                             : gopt_fail(e, GOPT_EUSAGE, "--against: %s \"%.60s\" is %s here and %s there; %s", what,
+                                         name, gopt_tensor_describe(here, sizeof here, x),
+                                         gopt_tensor_describe(there, sizeof there, y), advice);
+}
+
+/* Only what does the same work can be compared. */
+static gopt_status match_inputs(const bench *b, gopt_err *e)
+{
+    const gopt_runner *x = &b->runner[0], *y = &b->runner[1];
+    GOPT_TRY(match_counts(b, "input", x->n_inputs, y->n_inputs, e));
+    for (int i = 0; i < x->n_inputs; i++) {
+        gopt_tensor p = port_shape(&x->inputs[i], NULL), q = port_shape(&y->inputs[i], NULL);
+        GOPT_TRY(match_port("input", x->inputs[i].name, &p, &q, "choose sizes with --shape", e));
     }
     return GOPT_OK;
 }
 
-static gopt_status match(const bench *b, gopt_err *e)
+/* After both ran. */
+static gopt_status match_outputs(const bench *b, gopt_err *e)
 {
     const gopt_runner *x = &b->runner[0], *y = &b->runner[1];
-    GOPT_TRY(match_ports(b, "input", x->inputs, x->n_inputs, y->inputs, y->n_inputs, e));
-    return match_ports(b, "output", x->outputs, x->n_outputs, y->outputs, y->n_outputs, e);
+    GOPT_TRY(match_counts(b, "output", x->n_outputs, y->n_outputs, e));
+    for (int i = 0; i < x->n_outputs; i++) {
+        gopt_tensor p = port_shape(&x->outputs[i], gopt_engine_output(x->engine, i));
+        gopt_tensor q = port_shape(&y->outputs[i], gopt_engine_output(y->engine, i));
+        GOPT_TRY(match_port("output", x->outputs[i].name, &p, &q, "different models", e));
+    }
+    return GOPT_OK;
 }
+
+/* Both get the same inputs, from the one that knows its model. */
+static gopt_status share_inputs(bench *b, gopt_err *e)
+{
+    int from = b->runner[0].blind && !b->runner[1].blind;
+    GOPT_TRY(match_inputs(b, e));
+    gopt_runner_share(&b->runner[!from], &b->runner[from]);
+    return GOPT_OK;
+}
+
+static gopt_status try_all(bench *b, gopt_err *e)
+{
+    for (int k = 0; k < b->n; k++)
+        GOPT_TRY(blame(b, k, gopt_runner_try(&b->runner[k], e), e));
+    return GOPT_OK;
+}
+
+/* Where a model is compiled to, it is opened from there like the other one. */
+static gopt_status deploy_all(bench *b, gopt_err *e)
+{
+    char path[PATH_MAX + 32];
+    GOPT_TRY(gopt_dir_make(b->place.scratch, e));
+    for (int k = 0; k < b->n; k++) {
+        snprintf(path, sizeof path, "%s/lane-%d.gopt", b->place.scratch, k);
+        GOPT_TRY(gopt_runner_deploy(&b->runner[k], path, e));
+    }
+    return GOPT_OK;
+}
+
+static gopt_status prepare(bench *b, const char *path, gopt_err *e)
+{
+    const char *against = b->o->against;
+    GOPT_TRY(open_one(b, path, e));
+    if (!against)
+        return try_all(b, e);
+    GOPT_TRY(open_one(b, against, e));
+    GOPT_TRY(share_inputs(b, e));
+    GOPT_TRY(try_all(b, e));
+    GOPT_TRY(match_outputs(b, e));
+    return deploy_all(b, e);
+}
+
+/* ---- measuring ---- */
 
 static gopt_status measure(bench *b, const char *path, gopt_err *e)
 {
-    const char *against = b->o->against;
     gopt_comparison c = {.verdict = GOPT_VERDICT_UNKNOWN};
-    GOPT_TRY(open_one(b, path, e));
-    if (against)
-        GOPT_TRY(open_one(b, against, e));
-    if (against)
-        GOPT_TRY(match(b, e));
-    GOPT_TRY(
-        gopt_rounds_take(&b->rounds, b->runner[0].engine, b->runner[1].engine, b->o->seconds, (uint64_t)b->o->seed, e));
-    if (against)
+    GOPT_TRY(prepare(b, path, e));
+    gopt_runner *const lanes[] = {&b->runner[0], &b->runner[1]};
+    gopt_lane_source source = gopt_runner_lanes(lanes, b->n);
+    GOPT_TRY(gopt_rounds_take(&b->rounds, b->n, &source, b->o->seconds, (uint64_t)b->o->seed, e));
+    if (b->n > 1)
         c = gopt_rounds_compare(&b->rounds);
-    GOPT_TRY(b->o->json ? tell_json(b, against ? &c : NULL, e) : tell_text(b, against ? &c : NULL, e));
+    GOPT_TRY(b->o->json ? tell_json(b, b->n > 1 ? &c : NULL, e) : tell_text(b, b->n > 1 ? &c : NULL, e));
     return c.verdict == GOPT_VERDICT_WORSE ? GOPT_EDIFF : GOPT_OK;
 }
 

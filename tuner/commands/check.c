@@ -154,8 +154,7 @@ static void judge_latency(check *c, const gopt_manifest_choice *chosen, const go
                                    [GOPT_PROMISE_SLOWER] = SLOWER,
                                    [GOPT_PROMISE_UNKNOWN] = UNKNOWN};
     const gopt_manifest_figure *was = &chosen->latency_ns;
-    gopt_estimate now = gopt_latency_of(r->lane[0].ns, r->n).median,
-                  then = {.value = was->value, .lo = was->lo, .hi = was->hi};
+    gopt_estimate now = gopt_rounds_latency(r, 0).median, then = {.value = was->value, .lo = was->lo, .hi = was->hi};
     gopt_text detail = {0};
     gopt_promise p = gopt_promise_judge(&now, &then, r->busy_share, &detail);
     note(c, "latency", states[p], "%s", gopt_text_str(&detail));
@@ -173,18 +172,18 @@ static void judge_choice(check *c, const gopt_rounds *r)
 static gopt_status measure(check *c, gopt_runner *chosen, gopt_runner *fallback, gopt_rounds *rounds, gopt_err *e)
 {
     const gopt_manifest_cluster *k = &c->m->clusters[0];
-    char path[PATH_MAX], model[PATH_MAX];
+    char path[PATH_MAX];
     bool same = !strcmp(k->chosen.bundle_hash, k->fallback.bundle_hash);
     gopt_pick pick = {.threads = k->fallback.threads};
-    gopt_manifest_path(model, sizeof model, c->path, c->m->model_path ? c->m->model_path : "");
-    gopt_runner_options o = {.pick = &(gopt_pick){.threads = 0}, .place = &c->place, .seed = 1};
-    o.model = c->o->model ? c->o->model : model;
+    gopt_runner_options o = {.pick = &(gopt_pick){.threads = 0}, .place = &c->place, .model = c->o->model, .seed = 1};
     GOPT_TRY(gopt_runner_open_made(chosen, c->path, &o, e));
     o.pick = &pick;
     gopt_manifest_path(path, sizeof path, c->path, k->fallback.bundle);
     if (!same)
         GOPT_TRY(gopt_runner_open_made(fallback, path, &o, e));
-    GOPT_TRY(gopt_rounds_take(rounds, chosen->engine, fallback->engine, c->o->seconds, 1, e));
+    gopt_runner *const lanes[] = {chosen, fallback};
+    gopt_lane_source source = gopt_runner_lanes(lanes, same ? 1 : 2);
+    GOPT_TRY(gopt_rounds_take(rounds, same ? 1 : 2, &source, c->o->seconds, 1, e));
     judge_latency(c, &k->chosen, rounds);
     if (!same)
         judge_choice(c, rounds);

@@ -10,6 +10,7 @@
 #include "import.h"
 #include "json.h"
 #include "manifest.h"
+#include "origin.h"
 #include "runner.h"
 #include "subject.h"
 
@@ -236,39 +237,13 @@ static void verify_manifest(session *v, const char *path)
     gopt_manifest_free(m);
 }
 
-static bool names(const gopt_manifest *m, const char *bundle)
-{
-    for (int i = 0; i < m->n_clusters; i++)
-        if (!strcmp(m->clusters[i].chosen.bundle, bundle) || !strcmp(m->clusters[i].fallback.bundle, bundle))
-            return true;
-    return false;
-}
-
-/* A bundle does not name its model, but the manifest does beside whose folder it lies. */
-static bool find_model(char *buf, size_t size, const char *bundle)
-{
-    char folder[PATH_MAX], manifest[PATH_MAX + 32], named[PATH_MAX];
-    const char *slash = strrchr(bundle, '/');
-    gopt_manifest *m;
-    folder_of(folder, sizeof folder, bundle);
-    snprintf(manifest, sizeof manifest, "%s/../manifest.yaml", folder);
-    snprintf(named, sizeof named, "bundles/%s", slash ? slash + 1 : bundle);
-    if (gopt_manifest_read(&m, manifest, NULL))
-        return false;
-    bool found = m->model_path && names(m, named);
-    if (found)
-        gopt_manifest_path(buf, size, manifest, m->model_path);
-    gopt_manifest_free(m);
-    return found;
-}
-
 static void verify_bundle(session *v, const char *path)
 {
     char model[PATH_MAX];
     gopt_err e;
     if (v->o->model)
         verify_deployed(v, path, v->o->model);
-    else if (find_model(model, sizeof model, path))
+    else if (gopt_origin_of_bundle(model, sizeof model, path))
         verify_deployed(v, path, model);
     else
         tell_unusable(v, path,
