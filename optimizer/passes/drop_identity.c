@@ -27,6 +27,6 @@ static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 const gopt_pass gopt_pass_drop_identity = {
     .name = "drop_identity",
     .doc = "remove nodes that hand on their input; merge moves in a row",
-    .revision = 2,
+    .revision = 3,
     .run = run,
 };

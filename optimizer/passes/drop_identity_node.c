@@ -29,6 +29,25 @@ static gopt_value *alone(const gopt_node *n)
     return n->n_in == 1 ? n->in[0] : NULL;
 }
 
+/* The operand beside which all others are empty along the axis. */
+static gopt_value *only_full(const gopt_node *n)
+{
+    gopt_value *full = NULL;
+    int axis, rank = n->in[0]->fact.rank;
+    if (n->n_in == 1)
+        return n->in[0];
+    if (rank < 1 || gopt_axis(gopt_attr_int(n->attrs, "axis", 0), rank, &axis, NULL))
+        return NULL;
+    for (int k = 0; k < n->n_in; k++) {
+        const gopt_fact *f = &n->in[k]->fact;
+        bool empty = f->rank == rank && gopt_dim_is_const(f->dim[axis]) && f->dim[axis].k == 0;
+        if (!empty && full)
+            return NULL;
+        full = empty ? full : n->in[k];
+    }
+    return full;
+}
+
 static bool all_are(const gopt_value *v, double c)
 {
     if (!gopt_value_is_const(v) || gopt_dtype_bits(v->fact.dtype) == 0)
@@ -116,7 +135,7 @@ static const struct {
     {"Identity", always}, {"Dropout", inference}, {"Cast", always},          {"CastLike", always},
     {"Reshape", always},  {"Squeeze", always},    {"Unsqueeze", always},     {"Flatten", always},
     {"Expand", always},   {"Tile", always},       {"Transpose", same_order}, {"Slice", steps_of_one},
-    {"Pad", no_pads},     {"Concat", alone},      {"Split", one_part},       {"Sum", alone},
+    {"Pad", no_pads},     {"Concat", only_full},  {"Split", one_part},       {"Sum", alone},
     {"Max", alone},       {"Min", alone},         {"Mean", alone},           {"Clip", no_bounds},
     {"Mul", times_one},   {"Div", by_one},        {"Pow", by_one},           {"Add", plus_zero},
     {"Sub", minus_zero},  {"Where", chosen},
