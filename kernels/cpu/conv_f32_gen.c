@@ -1,5 +1,6 @@
 /* conv_f32_gen: convolution as code made for the shape: like conv_f32, with all distances of taps written into the
  * loop. */
+#include <math.h>
 #include <stdio.h>
 
 #include "cpu/emit.h"
@@ -11,7 +12,8 @@ enum { TILE_M, TILE_N, BLOCK_M, BLOCK_N, UNROLL };
 
 static const gopt_knob knobs[] = {
     [TILE_M] = {"tile_m", GOPT_KNOB_LINEAR, 0, 14, 0, 1, NULL, "filters held in registers; 0: what divides them best"},
-    [TILE_N] = {"tile_n", GOPT_KNOB_LINEAR, 1, 4, 3, 1, NULL, "vectors of pixels held in registers"},
+    [TILE_N] = {"tile_n", GOPT_KNOB_LINEAR, 0, 4, 0, 1, NULL,
+                "vectors of pixels held in registers; 0: what fits the image best"},
     [BLOCK_M] = {"block_m", GOPT_KNOB_POW2, 16, 512, 64, 0, NULL, "filters computed before moving on"},
     [BLOCK_N] = {"block_n", GOPT_KNOB_POW2, 64, 2048, 256, 0, NULL, "pixels computed before moving on"},
     [UNROLL] = {"unroll", GOPT_KNOB_POW2, 1, 4, 2, 0, NULL, "channels in one turn of the loop (1x1 only)"},
@@ -80,26 +82,59 @@ static void choose_blocks(plan *p, const int64_t *knob)
     p->chunks = gopt_ceil_div(p->tiles, p->chunk_tiles);
 }
 
+static void choose_tiles(plan *p, const int64_t *knob, int nv)
+{
+    int width = gopt_emit_tile_width(p->isa);
+    p->nv = nv;
+    choose_layout(p, width);
+    p->nr = p->nv * width;
+    p->tm = knob[TILE_M] ? (int)knob[TILE_M] : best_rows(p->isa, p->nv, p->c.filters);
+    choose_blocks(p, knob);
+}
+
+/* What a filter's sums cost: numbers computed, those past the image's end too, dearer where registers hold so few that
+ * loads keep the multipliers waiting (two ports for each on today's cores). */
+static double tiles_cost(const plan *p)
+{
+    int64_t whole = gopt_ceil_div(p->unit * p->cols, p->nr) * p->nr;
+    double loads = (double)(p->nv + p->tm) / (double)(p->nv * p->tm), wait = 0.7 * GOPT_MAX(loads - 0.5, 0.0);
+    return (double)((p->blocks - 1) * whole + p->width) * (1 + wait);
+}
+
+static void choose_best_tiles(plan *p, const int64_t *knob)
+{
+    enum { MOST = 3 };
+    int best = MOST;
+    double least = HUGE_VAL;
+    for (int nv = MOST; nv >= 1; nv--) {
+        plan one = *p;
+        choose_tiles(&one, knob, nv);
+        if (tiles_cost(&one) < least) {
+            least = tiles_cost(&one);
+            best = nv;
+        }
+    }
+    choose_tiles(p, knob, best);
+}
+
 static bool plan_init(plan *p, const gopt_group *g, const int64_t *knob, const gopt_target *t)
 {
-    *p = (plan){.isa = t->isa, .nv = (int)knob[TILE_N], .tm = (int)knob[TILE_M]};
+    *p = (plan){.isa = t->isa};
     gopt_conv2d *c = &p->c;
     if (t->isa < GOPT_ISA_AVX2 || !gopt_conv2d_of(g, c) || !gopt_planes_of(&p->planes, c) || !g->in[1].constant ||
         c->channels < 2 || c->kh * c->kw > MAX_TAPS || gopt_operand_count(&g->out[0]) == 0 || c->channels == 0)
         return false;
-    int width = gopt_emit_tile_width(t->isa);
     p->taps = (int)(c->kh * c->kw);
-    choose_layout(p, width);
-    p->nr = p->nv * width;
-    if (!p->tm)
-        p->tm = best_rows(t->isa, p->nv, c->filters);
+    if (knob[TILE_N])
+        choose_tiles(p, knob, (int)knob[TILE_N]);
+    else
+        choose_best_tiles(p, knob);
     if (!gopt_emit_tile_fits(t->isa, p->tm, p->nv) || p->planes.size > INT32_MAX / 256)
         return false;
     p->packed = g->in[1].packed;
     p->steps = p->taps > 1 ? p->taps : (int)knob[UNROLL];
     while (p->taps == 1 && c->channels % p->steps)
         p->steps /= 2;
-    choose_blocks(p, knob);
     p->image_at = p->packed ? 0 : gopt_ceil_div(c->groups * p->tiles * p->tm * c->channels * p->taps, 16) * 16;
     p->x = gopt_expr_new(&p->arena);
     if (!gopt_conv2d_expr(g, &p->x))
@@ -348,7 +383,7 @@ static gopt_status emit(const gopt_group *g, const int64_t *knob, const gopt_tar
 const gopt_kernel gopt_kernel_conv_f32_gen = {
     .name = "conv_f32_gen",
     .doc = "convolution, code made for the shape",
-    .revision = 3,
+    .revision = 4,
     .knobs = knobs,
     .generated = true,
     .fits = fits,

@@ -55,15 +55,21 @@ typedef enum kind {
 static const struct {
     const char *name;
     kind kind;
-    int64_t axis;   /* where the attribute is absent */
+    int64_t axis;    /* where the attribute is absent */
     bool wants_last; /* kernels are much quicker along the last axis */
 } movers[] = {
-    {"Concat", KIND_AXIS, 0, false},         {"Split", KIND_AXIS_ONE, 0, false},
-    {"Softmax", KIND_AXIS_ONE, -1, true},    {"LogSoftmax", KIND_AXIS_ONE, -1, true},
-    {"ReduceSum", KIND_REDUCE, 0, false},    {"ReduceMean", KIND_REDUCE, 0, false},
-    {"ReduceMax", KIND_REDUCE, 0, false},    {"ReduceMin", KIND_REDUCE, 0, false},
-    {"Slice", KIND_SLICE, 0, false},         {"Pad", KIND_PAD, 0, false},
-    {"QuantizeLinear", KIND_AXIS_ONE, 1, false}, {"DequantizeLinear", KIND_AXIS_ONE, 1, false},
+    {"Concat", KIND_AXIS, 0, false},
+    {"Split", KIND_AXIS_ONE, 0, false},
+    {"Softmax", KIND_AXIS_ONE, -1, true},
+    {"LogSoftmax", KIND_AXIS_ONE, -1, true},
+    {"ReduceSum", KIND_REDUCE, 0, false},
+    {"ReduceMean", KIND_REDUCE, 0, false},
+    {"ReduceMax", KIND_REDUCE, 0, false},
+    {"ReduceMin", KIND_REDUCE, 0, false},
+    {"Slice", KIND_SLICE, 0, false},
+    {"Pad", KIND_PAD, 0, false},
+    {"QuantizeLinear", KIND_AXIS_ONE, 1, false},
+    {"DequantizeLinear", KIND_AXIS_ONE, 1, false},
 };
 
 static int mover_of(const gopt_node *n)

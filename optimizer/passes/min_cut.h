@@ -12,8 +12,8 @@ enum { GOPT_CUT_SOURCE, GOPT_CUT_SINK }; /* nodes that every network has */
 typedef struct gopt_cut {
     gopt_arena arena;
     struct gopt_cut_arc *edge; /* edge i and i ^ 1 run in opposite directions */
-    int *first;                 /* by node: its edges are a list; -1 at the end */
-    int *label;                 /* by node; work space of the search */
+    int *first;                /* by node: its edges are a list; -1 at the end */
+    int *label;                /* by node; work space of the search */
     int n, n_edges;
     size_t cap_nodes, cap_labels, cap_edges;
 } gopt_cut; /* {0} is an empty network; a failed allocation shows as arena.failed */
