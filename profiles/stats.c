@@ -148,6 +148,26 @@ gopt_estimate gopt_paired_ratio(const double *a, const double *b, int n)
     return out;
 }
 
+gopt_estimate gopt_blocked_ratio(const double *a, const double *b, int n)
+{
+    const double student = 2.776; /* 97.5 %, GOPT_BLOCKS - 1 degrees of freedom */
+    gopt_estimate out = gopt_paired_ratio(a, b, n);
+    double x[GOPT_BLOCKS], mean = 0, variance = 0;
+    if (n < 9 * GOPT_BLOCKS || !isfinite(out.value))
+        return out;
+    for (int k = 0; k < GOPT_BLOCKS; k++) {
+        int from = n * k / GOPT_BLOCKS, to = n * (k + 1) / GOPT_BLOCKS;
+        x[k] = log(gopt_paired_ratio(a + from, b + from, to - from).value);
+        mean += x[k] / GOPT_BLOCKS;
+    }
+    for (int k = 0; k < GOPT_BLOCKS; k++)
+        variance += (x[k] - mean) * (x[k] - mean) / (GOPT_BLOCKS - 1);
+    double half = student * sqrt(variance / GOPT_BLOCKS);
+    out.lo = GOPT_MIN(out.lo, out.value * exp(-half));
+    out.hi = GOPT_MAX(out.hi, out.value * exp(half));
+    return out;
+}
+
 double gopt_sign_test(int wins, int n)
 {
     return wins <= 0 ? 1.0 : 1.0 - binomial_cdf(wins - 1, n, 0.5);

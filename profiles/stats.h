@@ -36,6 +36,11 @@ gopt_latency gopt_latency_of(const double *x, int n);
 
 /* exp of the median of ln(a[i] / b[i]) with its interval: how many times longer a takes than b. */
 gopt_estimate gopt_paired_ratio(const double *a, const double *b, int n);
+/* The same for rounds in the order taken, with an interval that also covers what differs between `GOPT_BLOCKS`
+ * stretches of them, such as processes that were started again, by Student's t over their medians; n >= 9 a stretch,
+ * else as above. */
+enum { GOPT_BLOCKS = 5 };
+gopt_estimate gopt_blocked_ratio(const double *a, const double *b, int n);
 /* One-sided sign test: the chance of at least `wins` of `n` under a fair coin. */
 double gopt_sign_test(int wins, int n);
 /* Two-sided p-value that an estimate of a ratio differs from 1, from its sign counts: wins of n non-ties. */

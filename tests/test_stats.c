@@ -124,9 +124,33 @@ static void random_orders_come_from_the_seed(void **state)
     assert_true(fabs(sum / 10000 - 0.5) < 0.02);
 }
 
+/* Five processes, each steady but of another speed: the interval must not be that of one. */
+static void intervals_cover_what_differs_between_stretches(void **state)
+{
+    (void)state;
+    enum { EACH = 40, N = 5 * EACH };
+    static const double speed[] = {1.00, 1.10, 0.95, 1.12, 0.99};
+    double a[N], b[N];
+    for (int i = 0; i < N; i++) {
+        a[i] = 100 * (1 + 0.001 * (i % 3));
+        b[i] = 50 / speed[i / EACH] * (1 + 0.001 * (i % 5));
+    }
+    gopt_estimate one = gopt_blocked_ratio(a, b, EACH), all = gopt_blocked_ratio(a, b, N),
+                  naive = gopt_paired_ratio(a, b, N);
+    assert_true(one.hi / one.lo < 1.005); /* too few for stretches: as it was */
+    assert_true(all.value == naive.value);
+    assert_true(all.lo <= naive.lo && all.hi >= naive.hi);
+    assert_true(all.lo < 1.9 && all.hi > 2.15);
+    for (int i = 0; i < N; i++)
+        b[i] = 50 * (1 + 0.001 * (i % 5));
+    all = gopt_blocked_ratio(a, b, N);
+    assert_true(all.hi / all.lo < 1.005); /* what does not differ widens nothing */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(intervals_cover_what_differs_between_stretches),
         cmocka_unit_test(ranks_are_those_of_the_protocol),
         cmocka_unit_test(a_quantile_without_support_is_not_a_number),
         cmocka_unit_test(drift_widens_the_interval),

@@ -119,7 +119,7 @@ static gopt_estimate paired(const gopt_study *s, int a, int b, const stages *of)
         n += x[n] > 0 && y[n] > 0;
     }
     if (x && y)
-        out = gopt_paired_ratio(x, y, n);
+        out = of == &final_only ? gopt_blocked_ratio(x, y, n) : gopt_paired_ratio(x, y, n);
     gopt_free(x);
     gopt_free(y);
     return out;
