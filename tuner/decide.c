@@ -216,7 +216,7 @@ static void set_commands(gopt_findings *f, const gopt_study *s, const cJSON *roo
         {"tune again; with --fresh from the beginning", text(f, root, "command")},
         {"time the chosen configuration", call(f, "bench", out, "/manifest.yaml", "")},
         {"check its results", call(f, "verify", out, "/manifest.yaml", "")},
-        {"is it still as it was, on this machine?", call(f, "check", out, "/manifest.yaml", " --measure")},
+        {"see whether it still holds on this machine", call(f, "check", out, "/manifest.yaml", " --measure")},
         {"decide again without measuring, under another goal", call(f, "report", out, "", weights)},
     };
     gopt_finding_command *list = GOPT_NEW(&f->arena, gopt_finding_command, GOPT_COUNT(known));
