@@ -69,12 +69,41 @@ static void run_columns(const spec *s, const gopt_task *t, int64_t o, int64_t lo
         gopt_post_run(&s->post, t->in, out, out, first, hi - lo);
 }
 
+enum { SHORT = 16, ROWS = 64 };
+
+static void turn(float *to, const float *from, int64_t rows, int64_t cols, int64_t to_row, int64_t from_row)
+{
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < cols; c++)
+            to[c * to_row + r] = from[r * from_row + c];
+}
+
+/* Rows [lo, hi) too short to fill vectors: many at a time, as columns. */
+static void run_short_rows(const spec *s, const gopt_task *t, int64_t lo, int64_t hi)
+{
+    float columns[SHORT * ROWS];
+    for (int64_t at = lo; at < hi; at += ROWS) {
+        int64_t rows = GOPT_MIN(hi - at, (int64_t)ROWS), first = at * s->n;
+        float *out = (float *)t->out[0] + first;
+        turn(columns, (const float *)t->in[0] + first, rows, s->n, ROWS, s->n);
+        s->simd->softmax_columns(columns, columns, s->n, ROWS, rows, s->log);
+        turn(out, columns, s->n, rows, s->n, ROWS);
+        gopt_post_run(&s->post, t->in, out, out, first, rows * s->n);
+    }
+}
+
 static void run(const gopt_task *t)
 {
     const spec *s = t->spec;
     int64_t lo, hi;
     gopt_share(s->outer * s->inner, s->inner == 1 ? 1 : 64, t->part, t->parts, &lo, &hi);
-    while (lo < hi && s->n > 0) {
+    if (s->n == 0)
+        return;
+    if (s->inner == 1 && s->n <= SHORT) {
+        run_short_rows(s, t, lo, hi);
+        return;
+    }
+    while (lo < hi) {
         int64_t o = lo / s->inner, from = lo % s->inner, to = GOPT_MIN(s->inner, from + hi - lo);
         if (s->inner == 1) {
             float *out = (float *)t->out[0] + o * s->n;
@@ -90,7 +119,7 @@ static void run(const gopt_task *t)
 const gopt_kernel gopt_kernel_softmax_f32 = {
     .name = "softmax_f32",
     .doc = "softmax and its logarithm along an axis",
-    .revision = 1,
+    .revision = 2,
     .fits = fits,
     .cost = cost,
     .work = work,

@@ -2,11 +2,11 @@
  *
  *     x * cos + Concat(Neg(x2), x1) * sin      with x1 and x2 the halves of x along the last axis
  *
- * becomes RotaryEmbedding(x, cos1, sin1), cos1 and sin1 the first halves. Legal when all is float32 of known shape, x is
- * (batch, heads, length, size), cos and sin are (length, size), (1, length, size) or (batch or 1, 1, length, size), both
- * halves of cos and of sin are proven equal (a concatenation of one value twice, pointwise functions of it, rows of a
- * constant table), and nothing else reads what lies between. x1 and x2 are slices or the outputs of a Split. Where cos
- * and sin have no batch, but x has, positions 0, 1, ... choose their rows. Every element is computed as before. */
+ * becomes RotaryEmbedding(x, cos1, sin1), cos1 and sin1 the first halves. Legal when all is float32 of known shape, x
+ * is (batch, heads, length, size), cos and sin are (length, size), (1, length, size) or (batch or 1, 1, length, size),
+ * both halves of cos and of sin are proven equal (a concatenation of one value twice, pointwise functions of it, rows
+ * of a constant table), and nothing else reads what lies between. x1 and x2 are slices or the outputs of a Split. Where
+ * cos and sin have no batch, but x has, positions 0, 1, ... choose their rows. Every element is computed as before. */
 #include <string.h>
 
 #include "passes/attention_heads.h"
@@ -18,7 +18,7 @@ enum { DEPTH_MOST = 12 };
 typedef struct rotary {
     gopt_match match;
     gopt_node *last;
-    gopt_value *x, *wave[2]; /* cos, sin */
+    gopt_value *x, *wave[2];    /* cos, sin */
     int64_t dim[GOPT_RANK_MAX]; /* of x, rank 4 */
     bool positions;             /* rows are chosen by position */
 } rotary;
@@ -84,8 +84,9 @@ static bool operands_repeat(const gopt_node *n, int depth)
     double scalar;
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i] && !gopt_value_scalar(n->in[i], &scalar) &&
-            (n->in[i]->fact.rank < 1 || !gopt_dim_equal(n->in[i]->fact.dim[n->in[i]->fact.rank - 1],
-                                                        n->out[0]->fact.dim[n->out[0]->fact.rank - 1]) ||
+            (n->in[i]->fact.rank < 1 ||
+             !gopt_dim_equal(n->in[i]->fact.dim[n->in[i]->fact.rank - 1],
+                             n->out[0]->fact.dim[n->out[0]->fact.rank - 1]) ||
              !repeats(n->in[i], depth)))
             return false;
     return true;
@@ -190,8 +191,8 @@ static bool find(rotary *k, gopt_node *add)
         gopt_match_add(&k->match, a);
         gopt_match_add(&k->match, b);
         if (find_sides(k, i ? b : a, i ? a : b))
-            return gopt_match_closed(&k->match, add) &&
-                   gopt_rewrite_same_shape(&k->x->fact, &add->out[0]->fact) && waves_fit(k);
+            return gopt_match_closed(&k->match, add) && gopt_rewrite_same_shape(&k->x->fact, &add->out[0]->fact) &&
+                   waves_fit(k);
     }
     return false;
 }
