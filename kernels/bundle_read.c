@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "bundle.h"
 #include "bundle_format.h"
+#include "plan_check.h"
 
 typedef struct reader {
     gopt_plan *plan; /* the main one, with the arena */
@@ -27,10 +28,12 @@ static const cJSON *item(reader *r, const cJSON *o, const char *name)
     return found;
 }
 
+#define EXACT 9007199254740992.0 /* integers up to here are exact in double; larger ones are written as strings */
+
 static int64_t number(reader *r, const cJSON *n, int64_t lo, int64_t hi)
 {
     int64_t v = 0;
-    if (cJSON_IsNumber(n))
+    if (cJSON_IsNumber(n) && n->valuedouble >= -EXACT && n->valuedouble <= EXACT)
         v = (int64_t)n->valuedouble;
     else if (cJSON_IsString(n))
         v = strtoll(n->valuestring, NULL, 10);
@@ -114,6 +117,7 @@ static const void *blob_at(reader *r, const cJSON *pair, size_t *bytes)
         return NULL;
     size_t at = (size_t)number(r, cJSON_GetArrayItem(pair, 0), 0, (int64_t)r->blob_bytes);
     *bytes = (size_t)number(r, cJSON_GetArrayItem(pair, 1), 0, (int64_t)(r->blob_bytes - at));
+    r->bad = r->bad || at % GOPT_BUNDLE_ALIGN != 0;
     return r->blobs + at;
 }
 
@@ -249,7 +253,8 @@ static gopt_status read_group(reader *r, const cJSON *o, const gopt_plan *p, gop
         return gopt_oom(e);
     g->post = x;
     GOPT_TRY(gopt_expr_parse(x, arena(r), post->valuestring, e));
-    r->bad = r->bad || gopt_expr_loads(x) > g->n_in;
+    for (int k = 0; k < x->n; k++)
+        r->bad = r->bad || (x->at[k].code == GOPT_EXPR_LOAD && x->at[k].i >= GOPT_MIN(g->n_in, GOPT_EXPR_LIMIT));
     return GOPT_OK;
 }
 
@@ -290,6 +295,7 @@ static gopt_status read_step(reader *r, const cJSON *o, gopt_plan *p, gopt_step 
     s->pack_late = cJSON_IsTrue(item(r, o, "pack_late"));
     const cJSON *bodies = cJSON_GetObjectItemCaseSensitive(o, "bodies"), *one;
     int n = bodies ? size_of(r, bodies, INT32_MAX) : 0;
+    GOPT_TRY(sound(r, e));
     s->body = GOPT_NEW(arena(r), gopt_plan *, n);
     if (!s->body)
         return gopt_oom(e);
@@ -315,7 +321,7 @@ static void read_value(reader *r, const cJSON *o, gopt_plan *p, int index)
     v->offset = (size_t)get_int(r, o, "offset", 0, INT64_MAX);
     v->bytes = (size_t)get_int(r, o, "bytes", 0, INT64_MAX);
     int limit = v->place == GOPT_PLACE_ALIAS   ? index - 1
-                : v->place == GOPT_PLACE_OUTER ? p->parent->n_values - 1
+                : v->place == GOPT_PLACE_OUTER ? p->parent ? p->parent->n_values - 1 : -1
                                                : INT32_MAX;
     v->outer = (int)get_int(r, o, "outer", 0, limit);
     v->last_step = (int)get_int(r, o, "last", 0, INT32_MAX);
@@ -324,8 +330,6 @@ static void read_value(reader *r, const cJSON *o, gopt_plan *p, int index)
         v->data = blob_at(r, item(r, o, "blob"), &bytes);
         r->bad = r->bad || bytes != v->bytes;
     }
-    if (v->place == GOPT_PLACE_ARENA)
-        r->bad = r->bad || v->offset > p->arena_bytes || v->bytes > p->arena_bytes - v->offset;
 }
 
 static gopt_status read_plan(reader *r, const cJSON *o, gopt_plan *p, gopt_err *e)
@@ -339,7 +343,7 @@ static gopt_status read_plan(reader *r, const cJSON *o, gopt_plan *p, gopt_err *
     p->target = r->plan->target;
     p->arena_bytes = (size_t)get_int(r, o, "arena", 0, INT64_MAX);
     p->workspace_bytes = (size_t)get_int(r, o, "workspace", 0, INT64_MAX);
-    p->weight_bytes = (size_t)get_int(r, o, "weights", 0, INT64_MAX);
+    p->weight_bytes = (size_t)get_int(r, o, "weights", 0, (int64_t)r->blob_bytes);
     cJSON_ArrayForEach(one, values) if (p->n_values < n) read_value(r, one, p, p->n_values++);
     p->inputs = get_indices(r, o, "inputs", n - 1, &p->n_inputs);
     p->outputs = get_indices(r, o, "outputs", n - 1, &p->n_outputs);
@@ -399,7 +403,8 @@ static gopt_status read_json(reader *r, const cJSON *root, gopt_err *e)
     read_code(r, root);
     GOPT_TRY(read_plan(r, root, r->plan, e));
     read_ports(r, root);
-    return sound(r, e);
+    GOPT_TRY(sound(r, e));
+    return gopt_plan_check(r->plan, e);
 }
 
 static gopt_status check_header(const gopt_mapping *m, gopt_bundle_header *h, gopt_err *e)

@@ -58,7 +58,7 @@ static gopt_status make_step(gopt_frame *f, int i, gopt_err *e)
     if (s->kernel->generated) {
         void *found = s->code_index < g->plan->n_code ? gopt_dynlib_find(g->code[s->code_index], s->symbol) : NULL;
         memcpy(&state->ready.run, &found, sizeof found);
-        return found ? GOPT_OK : gopt_fail(e, GOPT_EBUG, "step %s: its code lacks %s", s->name, s->symbol);
+        return found ? GOPT_OK : gopt_fail(e, GOPT_EINPUT, "step %s: its code lacks %s", s->name, s->symbol);
     }
     state->ready.run = s->kernel->run;
     state->ready.spec = gopt_arena_take(&g->arena, 1, s->kernel->spec_bytes);

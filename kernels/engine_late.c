@@ -137,9 +137,20 @@ static int count_late(const gopt_step_state *state)
     return n;
 }
 
+/* The shape goes with what the plan knows of it: by that, readers were chosen and memory was placed. */
+static bool allows(const gopt_plan_value *v, gopt_dtype d, int rank, const int64_t *dim)
+{
+    bool fits = v->dtype == d && (v->rank < 0 || v->rank == rank);
+    for (int i = 0; fits && i < v->rank; i++)
+        fits = v->dim[i] < 0 || v->dim[i] == dim[i];
+    return fits;
+}
+
 static gopt_status set_output(gopt_frame *f, int v, gopt_dtype d, int rank, const int64_t *dim, gopt_err *e)
 {
     gopt_tensor *t = &f->tensor[v];
+    if (!allows(&f->plan->values[v], d, rank, dim))
+        return gopt_fail(e, GOPT_EINPUT, "a result of another shape than its plan has room for");
     t->dtype = d;
     t->rank = rank;
     if (rank)
@@ -213,10 +224,7 @@ static gopt_status bind_body(gopt_frame *b, const gopt_tensor *const *in, int n_
     for (int k = 0; k < n_in; k++) {
         int v = b->plan->inputs[k];
         const gopt_plan_value *p = &b->plan->values[v];
-        bool fits = in[k]->dtype == p->dtype && (p->rank < 0 || p->rank == in[k]->rank);
-        for (int d = 0; fits && d < p->rank; d++)
-            fits = p->dim[d] < 0 || p->dim[d] == in[k]->dim[d];
-        if (!fits) {
+        if (!allows(p, in[k]->dtype, in[k]->rank, in[k]->dim)) {
             char got[160];
             return gopt_fail(e, GOPT_EINPUT, "its body's input %s got %s, which its plan does not allow",
                              p->name ? p->name : "?", gopt_tensor_describe(got, sizeof got, in[k]));
@@ -230,6 +238,8 @@ static gopt_status body(void *ctx, int index, const gopt_tensor *const *in, int 
                         gopt_err *e)
 {
     const reference *r = ctx;
+    if (index >= r->frame->plan->steps[r->step].n_bodies)
+        return gopt_fail(e, GOPT_EINPUT, "it has no body %d", index);
     gopt_frame *b = r->frame->step[r->step].body[index];
     if (n_out > b->plan->n_outputs)
         return gopt_fail(e, GOPT_EINPUT, "its body has %d outputs, %d wanted", b->plan->n_outputs, n_out);

@@ -85,6 +85,22 @@ static void what_is_no_object_is_refused(void **state)
     assert_int_equal(gopt_dynlib_memory(&d, "", 0, &e), GOPT_EINPUT);
 }
 
+static void an_object_that_was_cut_short_is_refused(void **state)
+{
+    char object[4096];
+    gopt_err e = {0};
+    gopt_mapping m;
+    gopt_dynlib *d;
+    compile(*state, 3, object);
+    assert_ok(gopt_file_map(&m, object, &e), &e);
+    for (size_t n = 0; n < 12288 && n < m.bytes / 2; n += 37) {
+        assert_int_equal(gopt_dynlib_memory(&d, m.data, n, &e), GOPT_EINPUT);
+        assert_null(d);
+        assert_non_null(strstr(e.msg, "no whole shared object"));
+    }
+    gopt_file_unmap(&m);
+}
+
 static gopt_status load(void *ctx, gopt_err *e)
 {
     gopt_dynlib *d;
@@ -111,9 +127,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, test_dir_setup, test_dir_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(an_object_is_opened_from_a_file),
-        TEST(objects_from_memory_are_kept_apart),
-        TEST(what_is_no_object_is_refused),
+        TEST(an_object_is_opened_from_a_file), TEST(objects_from_memory_are_kept_apart),
+        TEST(what_is_no_object_is_refused),    TEST(an_object_that_was_cut_short_is_refused),
         TEST(every_allocation_may_fail),
     };
 #undef TEST

@@ -26,6 +26,7 @@ static const ref_bad bad[] = {
     {"Transpose", "perm=[0,0]", "f32[2,2] 1", GOPT_EINPUT, "comes twice"},
     {"Transpose", "perm=[0]", "f32[2,2] 1", GOPT_EINPUT, "2 expected"},
     {"Transpose", "perm=[0,2]", "f32[2,2] 1", GOPT_EINPUT, "outside"},
+    {"Transpose", "perm=[-1,0]", "f32[2,2] 1", GOPT_EINPUT, "outside"},
     {"Concat", "axis=2", "f32[2,2] 1;f32[2,2] 1", GOPT_EINPUT, "attribute axis"},
     {"Concat", "axis=0", "f32[2,2] 1;f32[2,3] 1", GOPT_EINPUT, "dimension 1"},
     {"Concat", "axis=0", "f32[2] 1;f32[2,1] 1", GOPT_EINPUT, "rank 2"},

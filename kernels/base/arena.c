@@ -31,6 +31,7 @@ struct gopt_block {
 };
 
 long gopt_alloc_fail_at = -1;
+_Thread_local unsigned gopt_alloc_failures;
 
 static bool must_fail(void)
 {
@@ -39,26 +40,32 @@ static bool must_fail(void)
     return __atomic_fetch_sub(&gopt_alloc_fail_at, 1, __ATOMIC_RELAXED) == 0;
 }
 
+static void *counted(void *p)
+{
+    gopt_alloc_failures += !p;
+    return p;
+}
+
 void *gopt_malloc(size_t bytes)
 {
-    return must_fail() ? NULL : malloc(bytes ? bytes : 1);
+    return counted(must_fail() ? NULL : malloc(bytes ? bytes : 1));
 }
 
 void *gopt_calloc(size_t n, size_t size)
 {
-    return must_fail() ? NULL : calloc(n ? n : 1, size ? size : 1);
+    return counted(must_fail() ? NULL : calloc(n ? n : 1, size ? size : 1));
 }
 
 void *gopt_realloc(void *p, size_t bytes)
 {
-    return must_fail() ? NULL : realloc(p, bytes ? bytes : 1);
+    return counted(must_fail() ? NULL : realloc(p, bytes ? bytes : 1));
 }
 
 void *gopt_aligned(size_t align, size_t bytes)
 {
     void *p = NULL;
     if (must_fail() || posix_memalign(&p, GOPT_MAX(align, sizeof(void *)), bytes ? bytes : 1))
-        return NULL;
+        return counted(NULL);
     return p;
 }
 

@@ -9,6 +9,8 @@
  * gopt_malloc/gopt_realloc. Tests make the n-th allocation from now fail: gopt_alloc_fail_at = n (0 is the next
  * one, below 0 is never). */
 extern long gopt_alloc_fail_at;
+/* Allocations of this thread that failed: whether a bare "no" had that reason. */
+extern _Thread_local unsigned gopt_alloc_failures;
 void *gopt_malloc(size_t bytes);
 void *gopt_calloc(size_t n, size_t size);
 void *gopt_realloc(void *p, size_t bytes);

@@ -2,6 +2,7 @@
 #include "base/dynlib.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,10 +38,31 @@ gopt_status gopt_dynlib_open(gopt_dynlib **out, const char *path, gopt_err *e)
     return load(out, path, -1, GOPT_ENODEV, e);
 }
 
+/* The loader maps what the headers promise and would die beyond the end of an object that was cut short. */
+static bool is_whole(const unsigned char *elf, size_t bytes)
+{
+    Elf64_Ehdr h;
+    Elf64_Phdr segment;
+    if (bytes < sizeof h)
+        return false;
+    memcpy(&h, elf, sizeof h);
+    if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
+        h.e_phentsize != sizeof segment || h.e_phoff > bytes || h.e_phnum > (bytes - h.e_phoff) / sizeof segment)
+        return false;
+    for (size_t i = 0; i < h.e_phnum; i++) {
+        memcpy(&segment, elf + h.e_phoff + i * sizeof segment, sizeof segment);
+        if (segment.p_offset > bytes || segment.p_filesz > bytes - segment.p_offset)
+            return false;
+    }
+    return true;
+}
+
 gopt_status gopt_dynlib_memory(gopt_dynlib **out, const void *elf, size_t bytes, gopt_err *e)
 {
     char path[64];
     *out = NULL;
+    if (!is_whole(elf, bytes))
+        return gopt_fail(e, GOPT_EINPUT, "%zu bytes that are no whole shared object", bytes);
     int fd = memfd_create("gopt", MFD_CLOEXEC);
     if (fd < 0)
         return gopt_fail(e, GOPT_EIO, "shared object in memory: %s", strerror(errno));

@@ -7,13 +7,13 @@
 static gopt_status infer(gopt_infer *x, gopt_err *e)
 {
     (void)x;
-    return gopt_fail(e, GOPT_EBUG, "Pointwise without a group");
+    return gopt_fail(e, GOPT_EINPUT, "Pointwise without a group");
 }
 
 static gopt_status run(gopt_exec *x, gopt_err *e)
 {
     (void)x;
-    return gopt_fail(e, GOPT_EBUG, "Pointwise without a group");
+    return gopt_fail(e, GOPT_EINPUT, "Pointwise without a group");
 }
 
 const gopt_op gopt_op_gopt_Pointwise = {

@@ -9,10 +9,9 @@ static gopt_status read_perm(gopt_attrs a, int rank, int *perm, gopt_err *e)
     if (v && n != rank)
         return gopt_fail(e, GOPT_EINPUT, "attribute perm: %lld values, %d expected", (long long)n, rank);
     for (int d = 0; d < rank; d++) {
-        perm[d] = rank - 1 - d;
-        gopt_status s = v ? gopt_axis(v[d], rank, &perm[d], e) : GOPT_OK;
-        if (s)
-            return gopt_within(e, s, "attribute perm");
+        if (v && (v[d] < 0 || v[d] >= rank)) /* not even counted from the end, as axes are elsewhere */
+            return gopt_fail(e, GOPT_EINPUT, "attribute perm: axis %lld is outside [0, %d)", (long long)v[d], rank);
+        perm[d] = v ? (int)v[d] : rank - 1 - d;
         if (seen[perm[d]])
             return gopt_fail(e, GOPT_EINPUT, "attribute perm: axis %d comes twice", perm[d]);
         seen[perm[d]] = true;
