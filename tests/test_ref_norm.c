@@ -202,6 +202,12 @@ static void embeddings_are_added_and_normalized(void **state)
     ref_expect(&c, 2, F32, DIMS(1, 2, 2), 0, VALUES(113, 224, 331, 442));
     ref_expect(&c, 0, F32, DIMS(1, 2, 2), 1e-5, VALUES(-1, 6, -1, 6));
     ref_expect(&c, 1, I32, DIMS(1), 0, VALUES(1));
+    gopt_tensor_set_int(c.in[0], 0, -1);
+    gopt_tensor_set_int(c.in[0], 1, -2);
+    assert_ok(ref_run(&c, 3), &c.e);
+    ref_expect(&c, 2, F32, DIMS(1, 2, 2), 0, VALUES(113, 224, 331, 442));
+    gopt_tensor_set_int(c.in[0], 1, -3);
+    ref_expect_error(&c, GOPT_EINPUT, "id -1");
     gopt_tensor_set_int(c.in[0], 1, 2);
     ref_expect_error(&c, GOPT_EINPUT, "id 2");
     ref_end(&c);

@@ -58,10 +58,11 @@ static gopt_status infer(gopt_infer *x, gopt_err *e)
     return GOPT_OK;
 }
 
-/* Adds the row of the table that the id names. */
+/* Adds the row of the table that the id names, from the end where it is negative (as Gather counts). */
 static gopt_status add_row(gopt_exec *x, int table, int64_t id, double *row, double *tmp, gopt_err *e)
 {
     const gopt_tensor *t = x->in[table];
+    id += id < 0 ? t->dim[0] : 0;
     if (id < 0 || id >= t->dim[0])
         return gopt_fail(e, GOPT_EINPUT, "id %lld is outside the embedding of %lld rows", (long long)id,
                          (long long)t->dim[0]);

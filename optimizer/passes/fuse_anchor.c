@@ -39,6 +39,9 @@ static bool is_anchor(const gopt_node *n)
 {
     static const char *const ops[] = {"LayerNormalization",
                                       "RMSNormalization",
+                                      "SkipLayerNormalization",
+                                      "SkipSimplifiedLayerNormalization",
+                                      "EmbedLayerNormalization",
                                       "InstanceNormalization",
                                       "GroupNormalization",
                                       "BatchNormalization",
@@ -175,7 +178,7 @@ static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 const gopt_pass gopt_pass_fuse_anchor = {
     .name = "fuse_anchor",
     .doc = "products, convolutions and norms finish their result with what follows: bias, activation, residual",
-    .revision = 3,
+    .revision = 4,
     .knobs = knobs,
     .run = run,
 };
