@@ -1,61 +1,5 @@
-#include "support/problems.h"
-
-#define POINTWISE(in, post)                                                                                            \
-    {                                                                                                                  \
-        "pointwise_f32", "gopt:Pointwise", NULL, in, NULL, post                                                        \
-    }
-#define ANY(in, post)                                                                                                  \
-    {                                                                                                                  \
-        "pointwise_any", "gopt:Pointwise", NULL, in, NULL, post                                                        \
-    }
-#define MATMUL(in, extra, post)                                                                                        \
-    {                                                                                                                  \
-        "matmul_f32", "MatMul", NULL, in, extra, post                                                                  \
-    }
-#define CONV(attrs, in, extra, post)                                                                                   \
-    {                                                                                                                  \
-        "conv_f32", "Conv", attrs, in, extra, post                                                                     \
-    }
-#define SOFTMAX(op, attrs, in, post)                                                                                   \
-    {                                                                                                                  \
-        "softmax_f32", op, attrs, in, NULL, post                                                                       \
-    }
-#define REDUCE(op, attrs, in, post)                                                                                    \
-    {                                                                                                                  \
-        "reduce_f32", op, attrs, in, NULL, post                                                                        \
-    }
-#define LAYERNORM(op, attrs, in)                                                                                       \
-    {                                                                                                                  \
-        "layernorm_f32", op, attrs, in, NULL, NULL                                                                     \
-    }
-#define POOL(op, attrs, in, post)                                                                                      \
-    {                                                                                                                  \
-        "pool_f32", op, attrs, in, NULL, post                                                                          \
-    }
-#define MOVE(kernel, op, attrs, in, post)                                                                              \
-    {                                                                                                                  \
-        kernel, op, attrs, in, NULL, post                                                                              \
-    }
-#define RNN(kernel, op, attrs, in)                                                                                     \
-    {                                                                                                                  \
-        kernel, op, attrs, in, NULL, NULL                                                                              \
-    }
-#define RESIZE(attrs, in)                                                                                              \
-    {                                                                                                                  \
-        "resize_f32", "Resize", attrs, in, NULL, NULL                                                                  \
-    }
-#define ATTENTION(op, attrs, in, extra, post)                                                                          \
-    {                                                                                                                  \
-        "attention_f32", op, attrs, in, extra, post                                                                    \
-    }
-#define TRANSPOSED(attrs, in, post)                                                                                    \
-    {                                                                                                                  \
-        "conv_transpose_f32", "ConvTranspose", attrs, in, NULL, post                                                   \
-    }
-#define GEMM(attrs, in)                                                                                                \
-    {                                                                                                                  \
-        "matmul_f32", "Gemm", attrs, in, NULL, NULL                                                                    \
-    }
+/* problems.c: problems at the edges, for correctness. */
+#include "support/problem_rows.h"
 
 const problem_text problems[] = {
     POINTWISE("f32[7]", "exp(in0)"),
@@ -122,6 +66,17 @@ const problem_text problems[] = {
     CONV("pads=1,1,1,1", "f32[0,3,8,9] f32[17,3,3,3]!", NULL, NULL),
     CONV(NULL, "f32[1,4,64,16] f32[8,4,1,1]", NULL, NULL),
     CONV("pads=5,5,5,5 strides=2,2", "f32[1,2,3,3] f32[3,2,3,3]!", NULL, NULL),
+    NHWC(NULL, "f32[2,7,7,16] f32[1,1,16,40]! f32[40]", "f32[2,7,7,40]", "max(add(acc, in3), const(0))"),
+    NHWC(NULL, "f32[1,1,1,1] f32[1,1,1,1]!", NULL, NULL),
+    NHWC("pads=1,1,1,1", "f32[2,7,7,5] f32[3,3,5,9]! f32[9]!", NULL, "max(acc, const(0))"),
+    NHWC("pads=1,1,1,1 strides=2,2", "f32[2,15,14,3] f32[3,3,3,50]!", "f32[50]", "mul(acc, in2)"),
+    NHWC("pads=0,2,1,0 strides=3,2 dilations=2,3", "f32[1,17,12,4] f32[2,3,4,26]! f32[26]", NULL, NULL),
+    NHWC("strides=2,2", "f32[1,9,9,6] f32[1,1,6,20]!", NULL, NULL),
+    NHWC("auto_pad='SAME_UPPER' strides=2,2", "f32[1,9,8,2] f32[3,3,2,30]!", NULL, NULL),
+    NHWC("pads=2,2", "f32[2,150,6] f32[5,6,17]! f32[17]", NULL, NULL),
+    NHWC("strides=32", "f32[1,500,1] f32[70,1,36]!", NULL, "mul(acc, const(2))"),
+    NHWC("pads=5,5,5,5 strides=2,2", "f32[1,3,3,2] f32[3,3,2,8]!", NULL, NULL),
+    NHWC("pads=1,1,1,1", "f32[1,130,13,70] f32[3,3,70,66]! f32[66]", NULL, NULL),
     SOFTMAX("Softmax", NULL, "f32[5,7]", NULL),
     SOFTMAX("Softmax", NULL, "f32[3,70,2]~-20:20", "mul(acc, const(2))"),
     SOFTMAX("Softmax", NULL, "f32[130,16]", NULL),
@@ -413,83 +368,5 @@ const problem_text problems[] = {
               "b[60]={0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,"
               "0,0,0,0,0,0,0,0,0,0,0,0}",
               NULL, NULL),
-    {0},
-};
-
-const problem_text bench_problems[] = {
-    POINTWISE("f32[128,3072] f32[3072]",
-              "mul(mul(add(in0, in1), const(0.5)), add(erf(mul(add(in0, in1), const(0.70710678))), const(1)))"),
-    POINTWISE("f32[128,3072]", "max(in0, const(0))"),
-    POINTWISE("f32[128,3072]", "exp(in0)"),
-    POINTWISE("f32[128,3072]", "tanh(in0)"),
-    POINTWISE("f32[128,3072]", "log(in0)"),
-    POINTWISE("f32[128,3072]", "sin(in0)"),
-    POINTWISE("f32[128,3072] f32[128,3072]", "pow(in0, in1)"),
-    POINTWISE("f32[1,64,56,56] f32[64,1,1] f32[1,64,56,56]", "max(add(add(in0, in1), in2), const(0))"),
-    POINTWISE("f32[1,512,7,7] f32[512,1,1]", "max(add(in0, in1), const(0))"),
-    MATMUL("f32[256,256] f32[256,256]!", NULL, NULL),
-    MATMUL("f32[8,768] f32[768,768]!", NULL, NULL),
-    MATMUL("f32[128,768] f32[768,768]!", "f32[768]", "add(acc, in2)"),
-    MATMUL("f32[128,768] f32[768,3072]!", "f32[3072]",
-           "mul(mul(add(acc, in2), const(0.5)), add(erf(mul(add(acc, in2), const(0.70710678))), const(1)))"),
-    MATMUL("f32[1,768] f32[768,3072]!", NULL, NULL),
-    MATMUL("f32[1,768] f32[768,3072]", NULL, NULL),
-    MATMUL("f32[12,128,64] f32[12,64,128]", NULL, NULL),
-    MATMUL("f32[3136,64] f32[64,64]!", NULL, NULL),
-    CONV("pads=1,1,1,1", "f32[1,64,56,56] f32[64,64,3,3]! f32[64]!", NULL, "max(acc, const(0))"),
-    CONV("pads=1,1,1,1", "f32[1,128,28,28] f32[128,128,3,3]! f32[128]!", NULL, "max(acc, const(0))"),
-    CONV("pads=1,1,1,1", "f32[1,256,14,14] f32[256,256,3,3]! f32[256]!", NULL, "max(acc, const(0))"),
-    CONV("pads=1,1,1,1", "f32[1,512,7,7] f32[512,512,3,3]! f32[512]!", NULL, "max(acc, const(0))"),
-    CONV("pads=3,3,3,3 strides=2,2", "f32[1,3,224,224] f32[64,3,7,7]! f32[64]!", NULL, "max(acc, const(0))"),
-    CONV(NULL, "f32[1,256,56,56] f32[64,256,1,1]! f32[64]!", NULL, "max(acc, const(0))"),
-    CONV(NULL, "f32[1,256,14,14] f32[1024,256,1,1]! f32[1024]!", NULL, "max(acc, const(0))"),
-    CONV("strides=2,2", "f32[1,256,56,56] f32[512,256,1,1]! f32[512]!", NULL, NULL),
-    CONV("group=32 pads=1,1,1,1", "f32[1,32,112,112] f32[32,1,3,3]! f32[32]!", NULL,
-         "min(max(acc, const(0)), const(6))"),
-    CONV("group=144 pads=1,1,1,1", "f32[1,144,56,56] f32[144,1,3,3]! f32[144]!", NULL,
-         "min(max(acc, const(0)), const(6))"),
-    CONV("group=96 pads=1,1,1,1 strides=2,2", "f32[1,96,112,112] f32[96,1,3,3]! f32[96]!", NULL,
-         "min(max(acc, const(0)), const(6))"),
-    CONV("group=960 pads=1,1,1,1", "f32[1,960,7,7] f32[960,1,3,3]! f32[960]!", NULL,
-         "min(max(acc, const(0)), const(6))"),
-    SOFTMAX("Softmax", NULL, "f32[1536,128]", NULL),
-    SOFTMAX("Softmax", "axis=1", "f32[16,128,128]", NULL),
-    REDUCE("ReduceMean", NULL, "f32[128,3072] i64[1]={1}!", NULL),
-    REDUCE("ReduceMean", NULL, "f32[128,3072] i64[1]={0}!", NULL),
-    REDUCE("GlobalAveragePool", NULL, "f32[1,2048,7,7]", NULL),
-    LAYERNORM("com.microsoft:SkipLayerNormalization", NULL, "f32[1,128,768] f32[1,128,768] f32[768] f32[768] f32[768]"),
-    LAYERNORM("LayerNormalization", NULL, "f32[128,768] f32[768] f32[768]"),
-    ATTENTION("Attention", "q_num_heads=12 kv_num_heads=12", "f32[1,128,768] f32[1,128,768] f32[1,128,768] f32[128]",
-              NULL, NULL),
-    ATTENTION("Attention", "q_num_heads=12 kv_num_heads=12", "f32[1,1024,768] f32[1,1024,768] f32[1,1024,768]", NULL,
-              NULL),
-    ATTENTION("Attention", "q_num_heads=12 kv_num_heads=12", "f32[1,1,768] f32[1,1024,768] f32[1,1024,768]", NULL,
-              NULL),
-    POOL("MaxPool", "kernel_shape=3,3 strides=2,2 pads=1,1,1,1", "f32[1,64,112,112]", NULL),
-    POOL("MaxPool", "kernel_shape=2,2 strides=2,2", "f32[1,64,112,112]", NULL),
-    POOL("AveragePool", "kernel_shape=3,3 pads=1,1,1,1", "f32[1,64,56,56]", NULL),
-    MOVE("transpose_any", "Transpose", NULL, "f32[1024,1024]", NULL),
-    MOVE("transpose_any", "Transpose", "perm=0,3,1,2", "f32[1,224,224,3]", NULL),
-    MOVE("transpose_any", "Transpose", "perm=0,2,1,3", "f32[1,128,12,64]", NULL),
-    MOVE("transpose_any", "Transpose", "perm=0,2,3,1", "f32[1,128,12,64]", NULL),
-    MOVE("concat_any", "Concat", "axis=1", "f32[1,128,28,28] f32[1,128,28,28]", NULL),
-    MOVE("gather_any", "Gather", NULL, "f32[1000,312] i64[32]~0:999", NULL),
-    RNN("lstm_f32", "LSTM", "hidden_size=128 test_outputs=3",
-        "f32[1,1,128] f32[1,512,128]! f32[1,512,128]! f32[1,1024]! - f32[1,1,128] f32[1,1,128]"),
-    RNN("lstm_f32", "LSTM", "hidden_size=128 direction='bidirectional'",
-        "f32[100,1,128] f32[2,512,128]! f32[2,512,128]! f32[2,1024]!"),
-    RNN("gru_f32", "GRU", "hidden_size=64 linear_before_reset=1",
-        "f32[33,16,32] f32[1,192,32]! f32[1,192,64]! f32[1,384]!"),
-    RESIZE("mode='nearest'", "f32[1,96,40,40] - f32[4]={1,1,2,2}!"),
-    RESIZE("mode='linear'", "f32[1,64,40,40] - f32[4]={1,1,2,2}!"),
-    TRANSPOSED("strides=2,2", "f32[1,24,80,80] f32[24,24,2,2]! f32[24]", NULL),
-    MOVE("conv_integer", "ConvInteger", "group=64 pads=1,1,1,1", "u8[1,64,28,28] u8[64,1,3,3]! u8[]={100} u8[]={127}!",
-         NULL),
-    MOVE("conv_integer", "ConvInteger", "pads=1,1,1,1", "u8[1,64,28,28] u8[64,64,3,3]! u8[]={100} u8[]={127}!", NULL),
-    {"narrow_matmul", "gopt:NarrowMatMul", NULL, "f32[1,768] f16[768,3072]!", NULL, NULL},
-    {"narrow_matmul", "gopt:NarrowMatMul", NULL, "f32[1,768] bf16[768,3072]!", NULL, NULL},
-    {"narrow_matmul", "gopt:NarrowMatMul", NULL, "f32[1,768] i8[768,3072]!", NULL, NULL},
-    {"narrow_matmul", "gopt:NarrowMatMul", NULL, "f32[128,768] i8[768,768]!", NULL, NULL},
-    MOVE("matmul_integer", "MatMulInteger", NULL, "u8[128,768] i8[768,768]! u8[]={12} i8[]={3}!", NULL),
     {0},
 };
