@@ -22,7 +22,7 @@ static bool is_mask(const gopt_attention_match *a, const gopt_value *v, gopt_dty
 
 static bool is_zero_one(const gopt_value *v)
 {
-    if (!gopt_value_is_const(v) || v->fact.dtype != GOPT_DTYPE_F32)
+    if (!gopt_value_is_const(v))
         return false;
     for (int64_t i = 0; i < gopt_tensor_count(v->fact.constant); i++) {
         double x = gopt_tensor_get(v->fact.constant, i);
@@ -49,7 +49,7 @@ static bool take_mask(gopt_attention_match *a, gopt_node *n, bool minus)
 {
     for (int k = 0; k < (minus ? 1 : 2); k++) {
         gopt_attention_match with = *a;
-        if (a->n_masks == GOPT_COUNT(a->mask) || !is_mask(a, n->in[1 - k], GOPT_DTYPE_F32))
+        if (a->n_masks == GOPT_COUNT(a->mask) || !is_mask(a, n->in[1 - k], a->type))
             continue;
         with.minus[with.n_masks] = minus;
         with.mask[with.n_masks++] = n->in[1 - k];
@@ -76,7 +76,7 @@ static bool take_product_mask(gopt_attention_match *a, gopt_node *n)
 {
     gopt_attention_match with = *a;
     for (int k = 0; k < 2; k++) {
-        if (!is_zero_one(n->in[1 - k]) || !is_mask(a, n->in[1 - k], GOPT_DTYPE_F32))
+        if (!is_zero_one(n->in[1 - k]) || !is_mask(a, n->in[1 - k], a->type))
             continue;
         with.keep = n->in[1 - k];
         with.fill = 0;
@@ -117,7 +117,7 @@ static bool take_product(gopt_attention_match *a, gopt_node *n)
 static bool descend(gopt_attention_match *a, gopt_value *v, stage at)
 {
     gopt_node *n = v->producer;
-    if (!n || n->graph != a->g || a->match.full || v->fact.dtype != GOPT_DTYPE_F32 ||
+    if (!n || n->graph != a->g || a->match.full || v->fact.dtype != a->type ||
         !gopt_rewrite_same_shape(&v->fact, &a->scores->fact))
         return false;
     if (is_product(n))
@@ -135,5 +135,11 @@ static bool descend(gopt_attention_match *a, gopt_value *v, stage at)
 
 bool gopt_attention_match_scores(gopt_attention_match *a, gopt_value *v)
 {
+    gopt_node *cast = a->type == GOPT_DTYPE_F32 ? gopt_rewrite_producer(v, "Cast") : NULL;
+    if (cast && gopt_dtype_is_half(cast->in[0]->fact.dtype)) {
+        gopt_match_add(&a->match, cast);
+        v = cast->in[0];
+        a->type = v->fact.dtype;
+    }
     return descend(a, v, ADDED);
 }

@@ -9,6 +9,7 @@ typedef struct gopt_attention_match {
     gopt_match match;
     gopt_graph *g;
     gopt_value *scores; /* a value of their shape */
+    gopt_dtype type;    /* of all operands: float32, float16 or bfloat16 */
     gopt_node *product, *last;
     gopt_heads_shape q, k, v; /* k and v: with the past, as the products see them */
     int64_t dim[GOPT_RANK_MAX];
@@ -23,8 +24,8 @@ typedef struct gopt_attention_match {
     bool causal;    /* a query does not see keys behind it: a constant mask said so */
 } gopt_attention_match;
 
-/* From the softmax, whose input is v, down to the product of queries and keys; scores, rank and g are set. False, with
- * *a undefined, where something else is computed. */
+/* From the softmax, whose input is v, down to the product of queries and keys; scores, type, rank and g are set. False,
+ * with *a undefined, where something else is computed. */
 bool gopt_attention_match_scores(gopt_attention_match *a, gopt_value *v);
 
 #endif

@@ -9,11 +9,11 @@
  *
  * Every part but the products and the softmax may be missing. Scalars may also stand before the product; k^T, v and q
  * are followed through transposes, views, splits and slices, heads repeated for several of queries, and the
- * concatenation with those of the past; masks lose an Expand; transposes of y are undone. Legal when all is float32 and
- * of known shape, nothing else reads what lies between (concatenations apart, which become outputs), masks broadcast to
- * the scores without enlarging them, softmax runs along the last axis, and neither keys nor values are constant (those
- * products are better off with packed constants). Results differ by rounding, and where scores are not finite: behind a
- * keep of 0, or an isnan. */
+ * concatenation with those of the past; masks lose an Expand; transposes of y are undone. Legal when all is float32, or
+ * all float16 or bfloat16 but the softmax, which may be cast to float32 and back, of known shape, nothing else reads
+ * what lies between (concatenations apart, which become outputs), masks broadcast to the scores without enlarging them,
+ * softmax runs along the last axis, and neither keys nor values are constant (those products are better off with packed
+ * constants). Results differ by rounding, and where scores are not finite: behind a keep of 0, or an isnan. */
 #include <math.h>
 #include <string.h>
 
@@ -76,7 +76,7 @@ static void split_past(const gopt_attention_match *a, gopt_value *v, bool turned
     if (turns)
         n = n->in[0]->producer;
     if (!gopt_rewrite_is(n, "Concat") || n->graph != a->g || n->n_in != 2 || n->in[0]->fact.rank != 4 ||
-        n->in[0]->fact.dtype != GOPT_DTYPE_F32 || !gopt_fact_static(&n->in[0]->fact, dim) ||
+        n->in[0]->fact.dtype != a->type || !gopt_fact_static(&n->in[0]->fact, dim) ||
         gopt_axis(gopt_attr_int(n->attrs, "axis", 0), 4, &axis, NULL) || axis != (turned && !turns ? 3 : 2))
         return;
     s->turned = turned && !turns;
@@ -231,7 +231,7 @@ static gopt_value *sum_of_masks(const gopt_attention_match *a)
     for (int i = 0; i < a->n_masks; i++) {
         gopt_value *v = unexpanded(a, a->mask[i]);
         if (a->minus[i] && gopt_value_is_const(v))
-            v = constant_mask(a, v, GOPT_DTYPE_F32, false);
+            v = constant_mask(a, v, a->type, false);
         else if (a->minus[i])
             v = gopt_heads_node(a->last, "Neg", (gopt_attrs){0}, &v, 1);
         if (v && i > 0)
@@ -440,6 +440,16 @@ static gopt_node *without_nan(gopt_attention_match *a, const gopt_value *p)
     return where;
 }
 
+/* Weights of float32 as the values are. */
+static const gopt_value *cast_back(gopt_attention_match *a, const gopt_value *p)
+{
+    gopt_node *cast = gopt_rewrite_sole_reader(p);
+    if (!gopt_rewrite_is(cast, "Cast") || cast->out[0]->fact.dtype != a->type)
+        return NULL;
+    gopt_match_add(&a->match, cast);
+    return cast->out[0];
+}
+
 /* From the softmax to the product with the values. */
 static bool climb(gopt_attention_match *a, gopt_node *softmax)
 {
@@ -447,6 +457,8 @@ static bool climb(gopt_attention_match *a, gopt_node *softmax)
     gopt_match_add(&a->match, softmax);
     gopt_node *where = without_nan(a, softmax->out[0]);
     const gopt_value *p = where ? where->out[0] : softmax->out[0];
+    if (p->fact.dtype != a->type && !(p = cast_back(a, p)))
+        return false;
     a->last = gopt_rewrite_sole_reader(p);
     if (a->rank < 2 || a->rank > 4 || gopt_axis(gopt_attr_int(softmax->attrs, "axis", -1), a->rank, &axis, NULL) ||
         axis != a->rank - 1 || !gopt_rewrite_is(a->last, "MatMul") || a->last->graph != a->g || a->last->in[0] != p ||
@@ -458,10 +470,11 @@ static bool climb(gopt_attention_match *a, gopt_node *softmax)
 
 static gopt_status recognize(gopt_node *n, gopt_pass_run *r, gopt_err *e)
 {
-    if (!gopt_rewrite_is(n, "Softmax") || n->out[0]->fact.dtype != GOPT_DTYPE_F32)
+    gopt_dtype d = n->out[0]->fact.dtype;
+    if (!gopt_rewrite_is(n, "Softmax") || (d != GOPT_DTYPE_F32 && !gopt_dtype_is_half(d)))
         return GOPT_OK;
-    gopt_attention_match a = {.g = n->graph, .scores = n->out[0], .rank = n->out[0]->fact.rank, .scale = 1};
-    if (!climb(&a, n) || !gopt_attention_match_scores(&a, n->in[0]) || !read_shapes(&a) ||
+    gopt_attention_match a = {.g = n->graph, .scores = n->out[0], .type = d, .rank = n->out[0]->fact.rank, .scale = 1};
+    if (!gopt_attention_match_scores(&a, n->in[0]) || !climb(&a, n) || !read_shapes(&a) ||
         gopt_value_is_const(a.product->in[1]) || gopt_value_is_const(a.last->in[1]))
         return GOPT_OK;
     return put(&a, r, e);
@@ -475,6 +488,6 @@ static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 const gopt_pass gopt_pass_recognize_attention = {
     .name = "recognize_attention",
     .doc = "find attention where it is written out; heads are read where they lie",
-    .revision = 1,
+    .revision = 2,
     .run = run,
 };
