@@ -160,10 +160,20 @@ static double flops(const gopt_group *g)
     return gopt_conv2d_flops(&c) + 2 * per_element * (double)gopt_operand_count(&g->out[0]);
 }
 
+/* Numbers computed for every one that is wanted. */
+static double waste(const gopt_group *g, const int64_t *knob, const gopt_target *t)
+{
+    plan p;
+    double w = 1;
+    if (plan_init(&p, g, knob, t))
+        w = tiles_cost(&p) / (double)(p.c.oh * p.c.ow) * (double)(p.tiles * p.tm) / (double)p.c.filters;
+    gopt_arena_fini(&p.arena);
+    return w;
+}
+
 static double cost(const gopt_group *g, const int64_t *knob, const gopt_target *t)
 {
-    (void)knob;
-    return gopt_roofline(t, flops(g), gopt_group_bytes(g));
+    return gopt_roofline(t, flops(g) * waste(g, knob, t), gopt_group_bytes(g));
 }
 
 static size_t filter_bytes(const plan *p)

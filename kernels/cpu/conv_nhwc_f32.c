@@ -42,12 +42,16 @@ static double flops(const gopt_group *g, const gopt_conv_nhwc *c)
     return gopt_conv_nhwc_flops(c) + 2 * gopt_post_cost(g->post) * (double)gopt_operand_count(&g->out[0]);
 }
 
+/* Pixels are packed anew for every window, and panels of filters are whole. */
 static double cost(const gopt_group *g, const int64_t *knob, const gopt_target *t)
 {
     gopt_conv_nhwc c;
+    int nr = gopt_simd_for(t->isa)->nr;
     (void)knob;
     gopt_conv_nhwc_of(g, &c);
-    return gopt_roofline(t, flops(g, &c), gopt_group_bytes(g));
+    double packing = 16.0 * (double)(c.batch * c.oh * c.ow) * (double)(c.run * c.runs);
+    double waste = (double)(gopt_ceil_div(c.filters, nr) * nr) / (double)c.filters;
+    return gopt_roofline(t, flops(g, &c) * waste + packing, gopt_group_bytes(g));
 }
 
 static void lay_out(spec *s, const gopt_group *g, const gopt_target *t)

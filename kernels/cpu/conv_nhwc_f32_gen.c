@@ -119,10 +119,11 @@ static double flops(const gopt_group *g, const gopt_conv_nhwc *c)
 
 static double cost(const gopt_group *g, const int64_t *knob, const gopt_target *t)
 {
-    gopt_conv_nhwc c;
-    (void)knob;
-    gopt_conv_nhwc_of(g, &c);
-    return gopt_roofline(t, flops(g, &c), gopt_group_bytes(g));
+    plan p;
+    bool ok = plan_init(&p, g, knob, t);
+    double waste = ok ? tile_cost(&p) / (double)p.c.filters : 1, work = flops(g, &p.c);
+    gopt_arena_fini(&p.arena);
+    return gopt_roofline(t, work * waste, gopt_group_bytes(g));
 }
 
 static size_t filter_bytes(const plan *p)
@@ -199,11 +200,12 @@ static void put_image_copy(const plan *p, gopt_text *t)
     const gopt_conv_nhwc *c = &p->c;
     long long rows = c->batch * c->rows, row = c->cols * c->channels, pad = c->pad_w * c->channels;
     long long own = GOPT_MAX(GOPT_MIN(c->iw, c->cols - c->pad_w), (int64_t)0) * c->channels;
-    gopt_text_add(t,
-                  "        for (int64_t i = %lldLL * t->part / t->parts; i < %lldLL * (t->part + 1) / t->parts; i++) {\n"
-                  "            int64_t y = i %% %lld - %lld;\n"
-                  "            float *to = room + %lld + i * %lld;\n",
-                  rows, rows, (long long)c->rows, (long long)c->pad_h, (long long)p->image_at, row);
+    gopt_text_add(
+        t,
+        "        for (int64_t i = %lldLL * t->part / t->parts; i < %lldLL * (t->part + 1) / t->parts; i++) {\n"
+        "            int64_t y = i %% %lld - %lld;\n"
+        "            float *to = room + %lld + i * %lld;\n",
+        rows, rows, (long long)c->rows, (long long)c->pad_h, (long long)p->image_at, row);
     gopt_text_add(t,
                   "            const float *from = (const float *)t->in[0] + (i / %lld * %lld + y) * %lld;\n"
                   "            if (y < 0 || y >= %lld) {\n"
@@ -263,8 +265,8 @@ static void put_results(const plan *p, gopt_text *t)
     char name[96];
     long long filters = p->c.filters;
     snprintf(name, sizeof name, "%s_result", p->symbol);
-    gopt_text_add(t, "        int64_t cols = %lld - j * %d < %d ? %lld - j * %d : %d;\n", filters, p->nr, p->nr, filters,
-                  p->nr, p->nr);
+    gopt_text_add(t, "        int64_t cols = %lld - j * %d < %d ? %lld - j * %d : %d;\n", filters, p->nr, p->nr,
+                  filters, p->nr, p->nr);
     gopt_text_add(t,
                   "        for (int64_t y = y0; y < y1; y++)\n        for (int64_t x = x0; x < x1; x++) {\n"
                   "            const float *s = sum + ((y - y0) * %lld + x - x0) * %d;\n"
@@ -305,8 +307,8 @@ static void put_main(const plan *p, gopt_text *t)
                   "    for (int64_t n = %lldLL * t->part / t->parts; n < %lldLL * (t->part + 1) / t->parts; n++) {\n",
                   items, items);
     gopt_text_add(t, "        int64_t j = n / %lld, block = n %% %lld;\n", blocks, blocks);
-    gopt_text_add(t, "        int64_t y0 = block / %lld * %lld, x0 = block %% %lld * %lld;\n", (long long)p->blocks_x, by,
-                  (long long)p->blocks_x, bx);
+    gopt_text_add(t, "        int64_t y0 = block / %lld * %lld, x0 = block %% %lld * %lld;\n", (long long)p->blocks_x,
+                  by, (long long)p->blocks_x, bx);
     gopt_text_add(t, "        int64_t y1 = y0 + %lld < %lld ? y0 + %lld : %lld;\n", by,
                   (long long)(p->c.batch * p->c.oh), by, (long long)(p->c.batch * p->c.oh));
     gopt_text_add(t, "        int64_t x1 = x0 + %lld < %lld ? x0 + %lld : %lld;\n", bx, (long long)p->c.ow, bx,

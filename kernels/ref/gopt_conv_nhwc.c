@@ -78,7 +78,8 @@ static gopt_status run(gopt_exec *x, gopt_err *e)
     GOPT_TRY(gopt_ref_load(x, 1, &weight, e));
     GOPT_TRY(gopt_ref_load(x, 2, &bias, e));
     GOPT_TRY(gopt_ref_buffer(x, gopt_tensor_count(x->out[0]), &y, e));
-    int64_t pixels = gopt_ref_count(w.out, w.n), cells = gopt_ref_count(w.in, w.n), taps = gopt_ref_count(w.kernel, w.n);
+    int64_t pixels = gopt_ref_count(w.out, w.n), cells = gopt_ref_count(w.in, w.n),
+            taps = gopt_ref_count(w.kernel, w.n);
     int64_t channels = x->in[0]->dim[w.n + 1], filters = x->in[1]->dim[w.n + 1];
     double *to = y;
     for (int64_t i = 0; i < x->in[0]->dim[0] * pixels; i++, to += filters) {

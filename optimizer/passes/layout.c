@@ -40,6 +40,11 @@ bool gopt_layout_of(const gopt_node *n, gopt_layout *l)
     return true;
 }
 
+static bool is_same(const gopt_layout *a, const gopt_layout *b)
+{
+    return a->rank == b->rank && !memcmp(a->perm, b->perm, (size_t)a->rank * sizeof *a->perm);
+}
+
 /* ---- which nodes ---- */
 
 typedef enum kind {
@@ -49,7 +54,8 @@ typedef enum kind {
     KIND_AXIS_ONE, /* the same; operand 0 alone is data */
     KIND_REDUCE,   /* operand 1: axes */
     KIND_SLICE,    /* operand 3: axes */
-    KIND_PAD       /* operand 1: pads, 3: axes */
+    KIND_PAD,      /* operand 1: pads, 3: axes */
+    KIND_CONV
 } kind;
 
 static const struct {
@@ -85,6 +91,8 @@ static kind kind_of(const gopt_node *n)
     if (n->post.result >= 0 || n->n_bodies || n->op->traits & GOPT_TRAIT_RANDOM)
         return KIND_NONE;
     int m = mover_of(n);
+    if (gopt_layout_is_conv(n))
+        return KIND_CONV;
     return m >= 0 ? movers[m].kind : n->op->traits & GOPT_TRAIT_POINTWISE ? KIND_POINTWISE : KIND_NONE;
 }
 
@@ -140,6 +148,8 @@ static bool moves(const gopt_node *n, int rank)
         return has(n, 1) && is_absent_or_ints(n, 1) && is_absent_or_ints(n, 3);
     case KIND_PAD:
         return has(n, 1) && is_absent_or_ints(n, 1) && is_absent_or_ints(n, 3);
+    case KIND_CONV:
+        return true;
     default:
         return false;
     }
@@ -173,6 +183,9 @@ static int64_t axis_of(const gopt_node *n, int m, int rank)
 
 bool gopt_layout_suits(const gopt_node *n, const gopt_layout *l)
 {
+    gopt_layout last_channels = gopt_layout_channels_last(l->rank);
+    if (kind_of(n) == KIND_CONV)
+        return is_same(l, &last_channels);
     int m = mover_of(n);
     if (m < 0 || !movers[m].wants_last)
         return true;
@@ -181,11 +194,6 @@ bool gopt_layout_suits(const gopt_node *n, const gopt_layout *l)
 }
 
 /* ---- moving ---- */
-
-static bool is_same(const gopt_layout *a, const gopt_layout *b)
-{
-    return a->rank == b->rank && !memcmp(a->perm, b->perm, (size_t)a->rank * sizeof *a->perm);
-}
 
 /* What a Transpose that comes before a node makes of v already; NULL: there is none. */
 static gopt_value *transposed_earlier(const gopt_value *v, const gopt_layout *l, const gopt_node *before)
@@ -266,6 +274,9 @@ static gopt_value *operand(gopt_node *n, int k, const gopt_layout *l)
 {
     gopt_value *v = n->in[k];
     kind of = kind_of(n);
+    gopt_layout filters = gopt_layout_of_filters(l->rank);
+    if (of == KIND_CONV && k == 1)
+        return constant_in(v, &filters, n);
     bool data = k == 0 || of == KIND_POINTWISE || of == KIND_AXIS;
     if (!data || (of == KIND_POINTWISE && is_single(&v->fact)))
         return v;
@@ -326,7 +337,8 @@ bool gopt_layout_move(gopt_node *n, const gopt_layout *l)
     int n_in;
     if (!in || !operands(n, l, in, &n_in))
         return false;
-    gopt_node *by = gopt_graph_node(n->graph, NULL, n->op, attributes(n, l), in, n_in, n->n_out, n, &n, 1);
+    const gopt_op *op = kind_of(n) == KIND_CONV ? gopt_op_find("gopt", "ConvNhwc") : n->op;
+    gopt_node *by = gopt_graph_node(n->graph, NULL, op, attributes(n, l), in, n_in, n->n_out, n, &n, 1);
     if (!by || a->failed || gopt_node_infer(by, NULL))
         return false;
     for (int k = 0; k < n->n_out; k++) {

@@ -22,11 +22,22 @@ int gopt_layout_rank(const gopt_node *n);
 /* Whether operand k has to be stored in the layout of such a node; others are constants that are rewritten, scalars,
  * or have another meaning. */
 bool gopt_layout_carries(const gopt_node *n, int k);
-/* Whether this layout suits n: an axis that kernels want last stays last. */
+/* Whether this layout suits n: an axis that kernels want last stays last, a convolution has its channels last. */
 bool gopt_layout_suits(const gopt_node *n, const gopt_layout *l);
 /* Computes n's results in layout l, from operands in l, which Transposes give (one that cancels with the Transpose
  * before is left out); Transposes give the results back to who reads them. n is gone afterwards. False without memory.
  */
 bool gopt_layout_move(gopt_node *n, const gopt_layout *l);
+
+/* ---- layout_conv.c ---- */
+
+/* A Conv that ConvNhwc can take the place of. */
+bool gopt_layout_is_conv(const gopt_node *n);
+gopt_layout gopt_layout_channels_last(int rank);
+/* From the filters of Conv to those of ConvNhwc. */
+gopt_layout gopt_layout_of_filters(int rank);
+/* What such a Conv gains, by the predictions of the kernels for this machine: as many bytes as could be read and
+ * written in that time; below 0 when it loses. */
+double gopt_layout_conv_gain(const gopt_node *n);
 
 #endif

@@ -3,11 +3,16 @@
  *
  *     transpose(relu(transpose(x)))   becomes   relu(x)
  *
+ * and convolutions have their channels outermost (NCHW) or innermost (NHWC), as their kernels predict to be quicker.
+ *
  * Nodes that can be computed in any layout (layout.h) and read one another are a component. For the layout of each
- * Transpose at its border, which of its nodes to compute in that layout is a cut: every value that is made on one side
- * and read on the other costs a Transpose, one at the border costs nothing where it cancels. The cheapest cut, by bytes
- * moved, is a minimum cut; it is taken when it is cheaper than what is there. Exact but for the order in which a
- * reduction adds. */
+ * Transpose at its border, and channels last where there are convolutions, which of its nodes to compute in that layout
+ * is a cut: every value that is made on one side and read on the other costs a Transpose, one at the border costs
+ * nothing where it cancels, a convolution costs what its kernel there takes longer. The cheapest cut, by bytes moved,
+ * is a minimum cut; it is taken when it is cheaper than what is there. Exact but for the order in which reductions and
+ * convolutions add. */
+#include <math.h>
+
 #include "passes/layout.h"
 #include "passes/min_cut.h"
 
@@ -131,6 +136,18 @@ static void add_read(propagation *p, const gopt_value *v)
     add_readers(p, v, moved, plain);
 }
 
+/* Of the node itself, once it is moved. */
+static void add_gain(propagation *p, int cell, double gain)
+{
+    int64_t bytes = (int64_t)GOPT_MIN(fabs(gain), 1e15);
+    if (gain > 0) {
+        gopt_cut_edge(&p->cut, cell, GOPT_CUT_SINK, bytes);
+        p->now += bytes;
+    } else {
+        gopt_cut_edge(&p->cut, GOPT_CUT_SOURCE, cell, bytes);
+    }
+}
+
 static void build(propagation *p, const component *c)
 {
     p->now = 0;
@@ -152,6 +169,8 @@ static void build(propagation *p, const component *c)
         }
         if (!gopt_layout_suits(n, &p->layout))
             gopt_cut_edge(&p->cut, GOPT_CUT_SOURCE, p->cell[n->id], GOPT_CUT_NEVER);
+        else if (gopt_layout_is_conv(n))
+            add_gain(p, p->cell[n->id], gopt_layout_conv_gain(n));
     }
 }
 
@@ -197,6 +216,11 @@ static bool try_borders(propagation *p, component *c, const gopt_node *n, bool *
 {
     gopt_layout l;
     bool ok = true;
+    if (gopt_layout_is_conv(n)) {
+        l = gopt_layout_channels_last(n->in[0]->fact.rank);
+        if (is_new(c, &l))
+            ok = try_layout(p, c, &l, moved);
+    }
     for (int k = 0; k < n->n_in && ok && !*moved; k++) {
         const gopt_node *t = n->in[k] && gopt_layout_carries(n, k) ? n->in[k]->producer : NULL;
         if (!t || t->graph != p->g || !gopt_layout_of(t, &l))
@@ -286,11 +310,11 @@ static bool run_round(propagation *p, int *moved)
     return ok;
 }
 
-static bool has_transposes(const gopt_graph *g)
+static bool has_layouts(const gopt_graph *g)
 {
     gopt_layout l;
     for (int i = 0; i < g->n_nodes; i++)
-        if (!g->nodes[i]->dead && gopt_layout_of(g->nodes[i], &l))
+        if (!g->nodes[i]->dead && (gopt_layout_of(g->nodes[i], &l) || gopt_layout_is_conv(g->nodes[i])))
             return true;
     return false;
 }
@@ -299,7 +323,7 @@ static gopt_status propagate(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 {
     propagation p = {.g = g};
     int before = -1;
-    for (int round = 0; round < ROUNDS && before != r->changed && has_transposes(g); round++) {
+    for (int round = 0; round < ROUNDS && before != r->changed && has_layouts(g); round++) {
         before = r->changed;
         gopt_graph_compact(g);
         GOPT_TRY(gopt_graph_sort(g, e));
@@ -316,7 +340,7 @@ static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 
 const gopt_pass gopt_pass_propagate_layout = {
     .name = "propagate_layout",
-    .doc = "transpositions move to where they cancel or cost least",
+    .doc = "transpositions move to where they cancel; convolutions have the layout that is cheaper in all",
     .revision = 1,
     .run = run,
 };
