@@ -50,11 +50,13 @@ static const example examples[] = {
      "input x float32[n,64,7,7]\nconst w float32[64,64,3,3] random(1)\n"
      "n1: y float32[n,64,7,7] = Conv(x, w) {pads=[1,1,1,1]}\noutput y\n",
      0, 0},
-    {"filters that are computed", "input x float32[1,64,7,7]\ninput w float32[64,64,3,3]\n"
-                                  "n1: y float32[1,64,7,7] = Conv(x, w) {pads=[1,1,1,1]}\noutput y\n",
+    {"filters that are computed",
+     "input x float32[1,64,7,7]\ninput w float32[64,64,3,3]\n"
+     "n1: y float32[1,64,7,7] = Conv(x, w) {pads=[1,1,1,1]}\noutput y\n",
      0, 0},
-    {"float16", "input x float16[1,64,7,7]\nconst w float16[64,64,3,3] random(1)\n"
-                "n1: y float16[1,64,7,7] = Conv(x, w) {pads=[1,1,1,1]}\noutput y\n",
+    {"float16",
+     "input x float16[1,64,7,7]\nconst w float16[64,64,3,3] random(1)\n"
+     "n1: y float16[1,64,7,7] = Conv(x, w) {pads=[1,1,1,1]}\noutput y\n",
      0, 0},
     {"an image that fills tiles in either layout",
      "input x float32[1,16,64,64]\nconst w float32[16,16,3,3] random(1)\n"
@@ -106,8 +108,8 @@ static void convolutions_have_the_layout_that_is_cheaper(void **state)
         gopt_arena a = {0};
         gopt_err e = {0};
         assert_ok(gopt_pass_apply(pass, NULL, g, 0, &a, &record, &e), &e);
-        if (gopt_cpu_isa() >= GOPT_ISA_AVX2 && (count(g, "ConvNhwc") != examples[i].nhwc ||
-                                                count(g, "Transpose") != examples[i].transposes))
+        if (gopt_cpu_isa() >= GOPT_ISA_AVX2 &&
+            (count(g, "ConvNhwc") != examples[i].nhwc || count(g, "Transpose") != examples[i].transposes))
             fail_msg("%s: %d ConvNhwc, %d Transpose", examples[i].what, count(g, "ConvNhwc"), count(g, "Transpose"));
         compare(&examples[i], g);
         gopt_arena_fini(&a);

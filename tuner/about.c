@@ -149,6 +149,8 @@ static void add_notes(cJSON *root, const gopt_job *j)
         cJSON_AddItemToArray(notes, cJSON_CreateString(line));
     }
     add_cases(notes, &j->bench);
+    if (gopt_text_str(&j->boundaries)[0])
+        cJSON_AddItemToArray(notes, cJSON_CreateString(gopt_text_str(&j->boundaries)));
     int threads = j->options->n_threads ? j->options->threads[j->options->n_threads - 1] : 0;
     if (threads > gopt_cpu_count()) {
         snprintf(line, sizeof line, "threads up to %d were allowed; the number of processors is %d", threads,

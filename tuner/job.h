@@ -73,6 +73,7 @@ typedef struct gopt_job {
     gopt_disturbance disturbance;           /* of the rounds */
     gopt_text shapes;                       /* canonical text of the bound shape, "batch=1,seq=32" */
     char shape_note[128];                   /* how it was chosen, empty when given */
+    gopt_text boundaries;                   /* what came of other shapes; empty: there are none */
     char cache_dir[PATH_MAX], scratch_dir[PATH_MAX];
     bool timed;          /* enough for a decision, at the last one */
     bool unmet;          /* nothing keeps the constraints, at the last decision */
@@ -107,6 +108,10 @@ gopt_status gopt_job_race(gopt_job *j, gopt_contender *at, int n, gopt_sample_st
 
 /* dormant.c: looks once for passes whose work another does before them; gopt_effects_dormant() tells them. */
 gopt_status gopt_job_find_dormant(gopt_job *j, gopt_err *e);
+
+/* boundary.c: is the choice, this trial, right at other shapes, too? Says so in j->boundaries; takes what is left of
+ * the job at most. */
+gopt_status gopt_job_check_boundaries(gopt_job *j, int trial, gopt_err *e);
 
 /* propose.c: what to try next; false when there is nothing more. Deterministic: the same study and seed give the same.
  */

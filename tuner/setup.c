@@ -248,5 +248,6 @@ void gopt_job_fini(gopt_job *j)
         gopt_isolated_fini(&j->expected_memory[i]);
     gopt_graph_free(j->graph);
     gopt_text_fini(&j->shapes);
+    gopt_text_fini(&j->boundaries);
     gopt_arena_fini(&j->arena);
 }

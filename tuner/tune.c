@@ -25,6 +25,7 @@ enum {
 };
 static const double RACE_SHARE = 0.02; /* of the budget, for the rounds of one batch */
 static const double FINAL_SHARE = 0.12, FINAL_LEAST_S = 1.5;
+static const double OTHER_SHAPES_SHARE = 0.04;
 static const char RENDER_KEY[] = "render_s"; /* in the study: what writing results took */
 
 static void on_interrupt(int signal_number)
@@ -44,6 +45,7 @@ static int64_t later(int64_t from, double seconds)
 static void set_times(gopt_job *j)
 {
     double budget = j->options->budget_s, final = GOPT_MAX(FINAL_SHARE * budget, FINAL_LEAST_S);
+    final += gopt_text_str(&j->shapes)[0] ? OTHER_SHAPES_SHARE * budget : 0;
     j->end = later(j->begin, budget);
     j->search_end = later(j->begin, budget - final - j->render_s);
 }
@@ -319,7 +321,8 @@ static gopt_status reopen_heat(gopt_job *j, heat *h, gopt_err *e)
 static gopt_status final(gopt_job *j, gopt_err *e)
 {
     int rounds = strcmp(j->stopped, "budget") ? 2000 / HEATS : INT32_MAX, before = j->rounds;
-    int64_t begin = gopt_now(), end = later(j->end, -j->render_s);
+    double other_shapes = gopt_text_str(&j->shapes)[0] ? OTHER_SHAPES_SHARE * j->options->budget_s : 0;
+    int64_t begin = gopt_now(), end = later(j->end, -j->render_s - other_shapes);
     heat h;
     gopt_progress_stage(j->progress, "final");
     gopt_status s = begin_heat(j, &h, e);
@@ -350,6 +353,9 @@ static gopt_status run(gopt_job *j, gopt_err *e)
         s = search(j, e);
     if (!s)
         s = final(j, e);
+    int leader;
+    if (!s && gopt_decide_leaders(j->study, &j->options->goal, &leader, 1))
+        s = gopt_job_check_boundaries(j, leader, e);
     const bool interrupted = s == GOPT_EINTR;
     if (s && !interrupted)
         return s;
