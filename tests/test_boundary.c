@@ -24,7 +24,8 @@ static gopt_status spoil_one(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
     return GOPT_OK;
 }
 
-const gopt_pass gopt_pass_planted_narrow = {.name = "planted_narrow", .doc = "planted", .revision = 1, .run = spoil_one};
+const gopt_pass gopt_pass_planted_narrow = {
+    .name = "planted_narrow", .doc = "planted", .revision = 1, .run = spoil_one};
 
 static const char model_text[] = "input x float32[n,16]\n"
                                  "act: a float32[n,16] = Tanh(x)\n"

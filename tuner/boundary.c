@@ -1,6 +1,6 @@
-/* boundary.c: the passes of a trial, the choice, at the borders of the shapes that the model takes: every symbolic size at 1, and
- * at one more than was tuned for, which divides by nothing that the other did. Kernels are precompiled ones: those made
- * for a shape are verified with it. */
+/* boundary.c: the passes of a trial, the choice, at the borders of the shapes that the model takes: every symbolic size
+ * at 1, and at one more than was tuned for, which divides by nothing that the other did. Kernels are precompiled ones:
+ * those made for a shape are verified with it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -85,8 +85,10 @@ gopt_status gopt_job_check_boundaries(gopt_job *j, int trial, gopt_err *e)
     b.config = j->study->trials[trial].config;
     gopt_config_switch_pass(&b.config, gopt_passes[gopt_pass_find("codegen")], false);
     if (check_all(&b, &why)) {
-        gopt_text_add(&j->boundaries, "the choice computes something else at another shape, %s: tell us, and do not use "
-                                      "it there", why.msg);
+        gopt_text_add(&j->boundaries,
+                      "the choice computes something else at another shape, %s: tell us, and do not use "
+                      "it there",
+                      why.msg);
         gopt_progress_note(j->progress, "%s", gopt_text_str(&j->boundaries));
     } else {
         tell(&b, &j->boundaries);

@@ -69,21 +69,23 @@ static const gopt_option options[] = {
      "passes, kernels, knobs, presets, samplers or engines: print and end"},
     {0}};
 
-static const char more[] = "Measures which graph optimizations, kernels and compile effort are worth it for one\n"
-                           "model on this machine, and writes into OUT: manifest.yaml (the decision), bundles/ (what\n"
-                           "a deployment loads), report.html and report.txt (for people), findings.json (for\n"
-                           "programs), study.db (every trial and sample), plots/.\n"
-                           "\n"
-                           "Ctrl-C ends the job early with what there is; the same command goes on from there.\n"
-                           "\n"
-                           "Examples:\n"
-                           "  gopt-tune --budget 60s model.onnx\n"
-                           "  gopt-tune --budget 10m --shape batch=1,seq=128 --out bert.gopt bert.onnx\n"
-                           "  gopt-tune --objective memory --max-latency 20ms model.onnx\n"
-                           "  gopt-tune --list knobs\n"
-                           "\n"
-                           "Exit codes: 0 success, 1 regression, 2 usage, 3 model unusable, 4 the environment lacks\n"
-                           "something or OUT cannot be written, 5 interrupted (results so far saved), 70 a bug.\n";
+static const char more[] =
+    "Measures which graph optimizations, kernels and compile effort are worth it for one\n"
+    "model on this machine, and writes into OUT: manifest.yaml (the decision), bundles/ (what\n"
+    "a deployment loads), report.html and report.txt (for people), findings.json (for\n"
+    "programs), study.db (every trial and sample), plots/.\n"
+    "\n"
+    "Ctrl-C ends the job early with what there is; the same command goes on from there.\n"
+    "\n"
+    "Examples:\n"
+    "  gopt-tune --budget 60s model.onnx\n"
+    "  gopt-tune --budget 10m --shape batch=1,seq=128 --out bert.gopt bert.onnx\n"
+    "  gopt-tune --objective memory --max-latency 20ms model.onnx\n"
+    "  gopt-tune --list knobs\n"
+    "\n"
+    "Exit codes: 0 success, 1 regression or no candidate keeps a constraint, 2 usage, 3 model\n"
+    "unusable, 4 the environment lacks something or OUT cannot be written, 5 interrupted (results\n"
+    "so far saved), 70 a bug.\n";
 
 static gopt_status parse_progress(arguments *a, gopt_err *e)
 {
