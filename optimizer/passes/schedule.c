@@ -6,154 +6,15 @@
  * ordered for themselves. */
 #include <string.h>
 
+#include "passes/liveness.h"
 #include "passes/rewrite.h"
 
 enum { WINDOW = 64 }; /* candidates looked at, the earliest first: keeps the cost linear */
 
-typedef struct buffer {
-    size_t bytes;
-    int readers;   /* nodes of the graph, bodies counted as theirs; results keep one for ever */
-    int remaining; /* of them, not yet run */
-} buffer;
-
 typedef struct scheduling {
-    const gopt_graph *g;
-    int n;
-    int *root;  /* by value id: the value whose memory it is */
-    buffer *at; /* by value id */
-    int *reads; /* what node i reads, each root once: reads[first[i]..first[i + 1]) */
-    int *first;
-    size_t n_reads, cap_reads;
+    gopt_liveness live;
     int *waits; /* by node: operands' producers not yet run */
-    int *stamp; /* by value id: node that has counted it */
-    bool alias;
-    gopt_arena arena;
 } scheduling;
-
-static size_t bytes_of(const gopt_value *v)
-{
-    gopt_tensor t = {.dtype = v->fact.dtype, .rank = v->fact.rank};
-    int64_t count;
-    if (v->fact.constant || v->fact.rank < 0 || !gopt_fact_static(&v->fact, t.dim) ||
-        !gopt_dims_count(t.dim, t.rank, &count))
-        return 0;
-    return gopt_tensor_bytes(&t);
-}
-
-static bool shares(const scheduling *s, const gopt_node *n)
-{
-    return s->alias && (n->op->traits & GOPT_TRAIT_VIEW) && n->post.result < 0 && n->n_in > 0 && n->in[0] &&
-           n->out[0] && n->in[0]->graph == s->g && !n->in[0]->fact.constant;
-}
-
-static void read_value(scheduling *s, const gopt_value *v, int node)
-{
-    if (!v || v->graph != s->g || v->fact.constant)
-        return;
-    int root = s->root[v->id];
-    if (s->stamp[root] == node + 1)
-        return;
-    s->stamp[root] = node + 1;
-    int *grown = gopt_arena_grow(&s->arena, s->reads, s->n_reads, &s->cap_reads, s->n_reads + 1, sizeof *grown);
-    if (!grown)
-        return;
-    s->reads = grown;
-    grown[s->n_reads++] = root;
-    s->at[root].readers++;
-}
-
-static void read_all(scheduling *s, const gopt_node *n, int node)
-{
-    for (int k = 0; k < n->n_in; k++)
-        read_value(s, n->in[k], node);
-    for (int b = 0; b < n->n_bodies; b++) {
-        for (int i = 0; i < n->body[b]->n_nodes; i++)
-            read_all(s, n->body[b]->nodes[i], node);
-        for (int i = 0; i < n->body[b]->n_outputs; i++)
-            read_value(s, n->body[b]->outputs[i], node);
-    }
-}
-
-static bool prepare(scheduling *s)
-{
-    const gopt_graph *g = s->g;
-    size_t ids = (size_t)g->family->next_id;
-    s->n = g->n_nodes;
-    s->root = GOPT_NEW(&s->arena, int, ids);
-    s->at = GOPT_NEW(&s->arena, buffer, ids);
-    s->stamp = GOPT_NEW(&s->arena, int, ids);
-    s->first = GOPT_NEW(&s->arena, int, s->n + 1);
-    if (s->arena.failed)
-        return false;
-    for (size_t id = 0; id < ids; id++)
-        s->root[id] = (int)id;
-    for (int i = 0; i < s->n; i++) {
-        const gopt_node *n = g->nodes[i];
-        s->first[i] = (int)s->n_reads;
-        read_all(s, n, i);
-        for (int k = 0; k < n->n_out; k++)
-            if (n->out[k] && k == 0 && shares(s, n))
-                s->root[n->out[k]->id] = s->root[n->in[0]->id];
-            else if (n->out[k])
-                s->at[n->out[k]->id].bytes = bytes_of(n->out[k]);
-    }
-    s->first[s->n] = (int)s->n_reads;
-    for (int i = 0; i < g->n_inputs; i++)
-        s->at[s->root[g->inputs[i]->id]].readers++; /* the caller's: never freed */
-    for (int i = 0; i < g->n_outputs; i++)
-        if (g->outputs[i]->graph == g)
-            s->at[s->root[g->outputs[i]->id]].readers++;
-    return !s->arena.failed;
-}
-
-/* ---- an order and its peak ---- */
-
-static size_t takes(const scheduling *s, int i)
-{
-    const gopt_node *n = s->g->nodes[i];
-    size_t bytes = 0;
-    for (int k = 0; k < n->n_out; k++)
-        if (n->out[k] && s->root[n->out[k]->id] == n->out[k]->id)
-            bytes += s->at[n->out[k]->id].bytes;
-    return bytes;
-}
-
-/* What dies once node i has run: last reads, and outputs that nobody reads. */
-static size_t frees(const scheduling *s, int i)
-{
-    const gopt_node *n = s->g->nodes[i];
-    size_t bytes = 0;
-    for (int k = s->first[i]; k < s->first[i + 1]; k++)
-        bytes += s->at[s->reads[k]].remaining == 1 ? s->at[s->reads[k]].bytes : 0;
-    for (int k = 0; k < n->n_out; k++)
-        if (n->out[k] && s->root[n->out[k]->id] == n->out[k]->id && s->at[n->out[k]->id].readers == 0)
-            bytes += s->at[n->out[k]->id].bytes;
-    return bytes;
-}
-
-static void start(scheduling *s)
-{
-    for (int id = 0; id < s->g->family->next_id; id++)
-        s->at[id].remaining = s->at[id].readers;
-}
-
-static void step(scheduling *s, int i, size_t *now, size_t *peak)
-{
-    *now += takes(s, i);
-    *peak = GOPT_MAX(*peak, *now);
-    *now -= frees(s, i);
-    for (int k = s->first[i]; k < s->first[i + 1]; k++)
-        s->at[s->reads[k]].remaining--;
-}
-
-static size_t peak_of(scheduling *s)
-{
-    size_t now = 0, peak = 0;
-    start(s);
-    for (int i = 0; i < s->n; i++)
-        step(s, i, &now, &peak);
-    return peak;
-}
 
 /* Who waits for whom, through operands and bodies: by node, the nodes after it. */
 typedef struct edges {
@@ -164,7 +25,7 @@ static void each_edge(const scheduling *s, const gopt_node *n, int i, int *count
 {
     for (int k = 0; k < n->n_in; k++) {
         const gopt_value *v = n->in[k];
-        if (!v || v->graph != s->g || !v->producer)
+        if (!v || v->graph != s->live.g || !v->producer)
             continue;
         int from = v->producer->index;
         if (out)
@@ -176,7 +37,7 @@ static void each_edge(const scheduling *s, const gopt_node *n, int i, int *count
             each_edge(s, n->body[b]->nodes[j], i, count, out);
         for (int j = 0; j < n->body[b]->n_outputs; j++) {
             const gopt_value *v = n->body[b]->outputs[j];
-            if (v->graph != s->g || !v->producer)
+            if (v->graph != s->live.g || !v->producer)
                 continue;
             if (out)
                 out->to[out->first[v->producer->index] + count[v->producer->index]] = i;
@@ -187,24 +48,24 @@ static void each_edge(const scheduling *s, const gopt_node *n, int i, int *count
 
 static bool connect(scheduling *s, edges *x)
 {
-    int *count = GOPT_NEW(&s->arena, int, s->n), total = 0;
-    s->waits = GOPT_NEW(&s->arena, int, s->n);
-    x->first = GOPT_NEW(&s->arena, int, s->n + 1);
-    if (s->arena.failed)
+    int *count = GOPT_NEW(&s->live.arena, int, s->live.n), total = 0;
+    s->waits = GOPT_NEW(&s->live.arena, int, s->live.n);
+    x->first = GOPT_NEW(&s->live.arena, int, s->live.n + 1);
+    if (s->live.arena.failed)
         return false;
-    for (int i = 0; i < s->n; i++)
-        each_edge(s, s->g->nodes[i], i, count, NULL);
-    for (int i = 0; i < s->n; i++) {
+    for (int i = 0; i < s->live.n; i++)
+        each_edge(s, s->live.g->nodes[i], i, count, NULL);
+    for (int i = 0; i < s->live.n; i++) {
         x->first[i] = total;
         total += count[i];
     }
-    x->first[s->n] = total;
-    x->to = GOPT_NEW(&s->arena, int, total);
+    x->first[s->live.n] = total;
+    x->to = GOPT_NEW(&s->live.arena, int, total);
     if (!x->to)
         return false;
-    memset(count, 0, (size_t)s->n * sizeof *count);
-    for (int i = 0; i < s->n; i++)
-        each_edge(s, s->g->nodes[i], i, count, x);
+    memset(count, 0, (size_t)s->live.n * sizeof *count);
+    for (int i = 0; i < s->live.n; i++)
+        each_edge(s, s->live.g->nodes[i], i, count, x);
     for (int k = 0; k < total; k++)
         s->waits[x->to[k]]++;
     return true;
@@ -224,7 +85,8 @@ static int choose(const scheduling *s, const int *ready, int n)
     int best = 0;
     double least = 0;
     for (int k = 0; k < GOPT_MIN(n, WINDOW); k++) {
-        double grows = (double)takes(s, ready[k]) - (double)frees(s, ready[k]);
+        double grows =
+            (double)gopt_liveness_takes(&s->live, ready[k]) - (double)gopt_liveness_frees(&s->live, ready[k]);
         if (k == 0 || grows < least) {
             best = k;
             least = grows;
@@ -237,18 +99,18 @@ static bool list_schedule(scheduling *s, gopt_node **order, size_t *peak)
 {
     edges x;
     size_t now = 0;
-    int *ready = GOPT_NEW(&s->arena, int, s->n + 1), n_ready = 0;
+    int *ready = GOPT_NEW(&s->live.arena, int, s->live.n + 1), n_ready = 0;
     if (!ready || !connect(s, &x))
         return false;
-    start(s);
-    for (int i = 0; i < s->n; i++)
+    gopt_liveness_start(&s->live);
+    for (int i = 0; i < s->live.n; i++)
         if (s->waits[i] == 0)
             make_ready(ready, &n_ready, i);
     for (int done = 0; n_ready > 0; done++) {
         int k = choose(s, ready, n_ready), i = ready[k];
         memmove(&ready[k], &ready[k + 1], (size_t)(--n_ready - k) * sizeof *ready);
-        step(s, i, &now, peak);
-        order[done] = s->g->nodes[i];
+        gopt_liveness_step(&s->live, i, &now, peak);
+        order[done] = s->live.g->nodes[i];
         for (int j = x.first[i]; j < x.first[i + 1]; j++)
             if (--s->waits[x.to[j]] == 0)
                 make_ready(ready, &n_ready, x.to[j]);
@@ -269,22 +131,30 @@ static bool is_random(const gopt_graph *g)
     return false;
 }
 
+static gopt_status find_order(scheduling *s, gopt_graph *g, int *changed, gopt_err *e)
+{
+    size_t peak = 0;
+    GOPT_TRY(gopt_liveness_init(&s->live, g, e));
+    gopt_node **order = GOPT_NEW(&s->live.arena, gopt_node *, g->n_nodes);
+    if (!order || !list_schedule(s, order, &peak))
+        return gopt_oom(e);
+    if (peak >= gopt_liveness_peak(&s->live))
+        return GOPT_OK;
+    memcpy(g->nodes, order, (size_t)g->n_nodes * sizeof *order);
+    for (int i = 0; i < g->n_nodes; i++)
+        g->nodes[i]->index = i;
+    ++*changed;
+    return GOPT_OK;
+}
+
 static gopt_status reorder(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 {
-    scheduling s = {.g = g, .alias = g->family->decisions.alias_views};
-    size_t peak = 0;
+    scheduling s = {0};
     if (is_random(g))
         return GOPT_OK;
-    gopt_node **order = GOPT_NEW(&s.arena, gopt_node *, g->n_nodes);
-    bool ok = order && prepare(&s) && list_schedule(&s, order, &peak);
-    if (ok && peak < peak_of(&s)) {
-        memcpy(g->nodes, order, (size_t)g->n_nodes * sizeof *order);
-        for (int i = 0; i < g->n_nodes; i++)
-            g->nodes[i]->index = i;
-        r->changed++;
-    }
-    gopt_arena_fini(&s.arena);
-    return ok ? GOPT_OK : gopt_oom(e);
+    gopt_status status = find_order(&s, g, &r->changed, e);
+    gopt_liveness_fini(&s.live);
+    return status;
 }
 
 static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
@@ -295,7 +165,7 @@ static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 const gopt_pass gopt_pass_schedule = {
     .name = "schedule",
     .doc = "order nodes so that less memory is alive at once",
-    .revision = 1,
+    .revision = 2,
     .decides = true,
     .run = run,
 };
