@@ -314,3 +314,13 @@ int gopt_decide_leaders(const gopt_study *s, const gopt_goal *goal, int *trial, 
     gopt_assess_fini(&a);
     return n;
 }
+
+int gopt_decide_chosen(const gopt_study *s, const gopt_goal *goal)
+{
+    gopt_assessment a;
+    if (gopt_assess(&a, s, goal, NULL))
+        return -1;
+    int chosen = a.chosen;
+    gopt_assess_fini(&a);
+    return chosen;
+}

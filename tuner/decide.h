@@ -12,6 +12,7 @@ gopt_status gopt_decide(gopt_findings **out, gopt_study *s, const gopt_goal *goa
 gopt_status gopt_decide_goal(gopt_goal *out, gopt_study *s, gopt_err *e);
 /* The best trials so far for the goal, best first; returns their number. */
 int gopt_decide_leaders(const gopt_study *s, const gopt_goal *goal, int *trial, int max);
+int gopt_decide_chosen(const gopt_study *s, const gopt_goal *goal); /* the trial; -1: nothing was timed */
 
 /* Inner parts. */
 gopt_status gopt_decide_trials(gopt_findings *f, gopt_finding_cluster *c, const gopt_assessment *a, gopt_err *e);

@@ -353,9 +353,9 @@ static gopt_status run(gopt_job *j, gopt_err *e)
         s = search(j, e);
     if (!s)
         s = final(j, e);
-    int leader;
-    if (!s && gopt_decide_leaders(j->study, &j->options->goal, &leader, 1))
-        s = gopt_job_check_boundaries(j, leader, e);
+    int chosen = s ? -1 : gopt_decide_chosen(j->study, &j->options->goal);
+    if (chosen >= 0)
+        s = gopt_job_check_boundaries(j, chosen, e);
     const bool interrupted = s == GOPT_EINTR;
     if (s && !interrupted)
         return s;

@@ -1,0 +1,300 @@
+/* choose.c: the choice. The best by the objective of those that keep the constraints; the default stays unless that one
+ * is better beyond the noise. What was not in the final counts with the far end of its interval: the best of many short
+ * races is half luck. */
+#include "choose.h"
+
+#include <math.h>
+
+/* ---- scores: smaller is better ---- */
+
+static bool keeps(const gopt_goal *g, const gopt_assessed *x)
+{
+    return (!(g->max_memory > 0) || x->peak <= g->max_memory) &&
+           (!(g->max_compile_ns > 0) || x->compile_ns <= g->max_compile_ns) &&
+           (!(g->max_latency_ns > 0) || x->run_ns <= g->max_latency_ns);
+}
+
+static double wall(const gopt_goal *g, double compile_ns, double run_ns, double requests)
+{
+    return compile_ns * (1 - g->hit_rate) + requests * run_ns;
+}
+
+/* S / (1 + alpha T_compile / T_run) with S = T_base / T_run, upside down and without T_base. */
+static double inverse_utility(const gopt_goal *g, double compile_ns, double run_ns, double alpha)
+{
+    return run_ns + alpha * compile_ns * (1 - g->hit_rate);
+}
+
+/* NAN: not known. */
+static double score(const gopt_goal *g, const gopt_assessed *x, double run_ns)
+{
+    switch (g->objective) {
+    case GOPT_OBJECTIVE_p99:
+        return x->latency.p99;
+    case GOPT_OBJECTIVE_memory:
+        return x->peak;
+    case GOPT_OBJECTIVE_compile:
+        return x->compile_ns;
+    case GOPT_OBJECTIVE_utility:
+        return inverse_utility(g, x->compile_ns, run_ns, g->alpha);
+    case GOPT_OBJECTIVE_wall:
+        return wall(g, x->compile_ns, run_ns, g->requests);
+    case GOPT_OBJECTIVE_latency:
+    case GOPT_OBJECTIVE_throughput:
+    case GOPT_OBJECTIVE_COUNT:
+        break;
+    }
+    return run_ns;
+}
+
+/* How much less a score must be to be less: compiling is timed once, memory is counted. */
+static double margin(const gopt_assessment *a)
+{
+    switch (a->goal.objective) {
+    case GOPT_OBJECTIVE_compile:
+        return 0.05;
+    case GOPT_OBJECTIVE_p99: /* of one sample in a hundred */
+        return GOPT_MAX(0.01, isfinite(a->floor) ? 2 * a->floor : 0);
+    default:
+        return 0.01;
+    }
+}
+
+int gopt_assess_leaders(const gopt_assessment *a, int *trial, int max)
+{
+    int n = 0;
+    double value[16];
+    for (int i = 0; i < a->n; i++) {
+        const gopt_assessed *x = &a->at[i];
+        double v = score(&a->goal, x, x->run_ns);
+        if (!keeps(&a->goal, x))
+            continue;
+        v = isnan(v) ? x->run_ns : v; /* p99 in short races: the final will tell */
+        int k = GOPT_MIN(n, GOPT_MIN(max, GOPT_COUNT(value)) - 1);
+        if (n > k && v >= value[k])
+            continue;
+        for (; k > 0 && value[k - 1] > v; k--) {
+            value[k] = value[k - 1];
+            trial[k] = trial[k - 1];
+        }
+        value[k] = v;
+        trial[k] = x->trial;
+        n = GOPT_MIN(n + 1, max);
+    }
+    return n;
+}
+
+/* The best; of those that are as good within the margin of what is counted, the fastest. NULL: none keeps the
+ * constraints and is known. */
+static const gopt_assessed *best_of(const gopt_assessment *a)
+{
+    const gopt_assessed *best = NULL;
+    bool counted = a->goal.objective == GOPT_OBJECTIVE_memory || a->goal.objective == GOPT_OBJECTIVE_compile;
+    double least = INFINITY;
+    for (int i = 0; i < a->n; i++)
+        if (keeps(&a->goal, &a->at[i]))
+            least = fmin(least, score(&a->goal, &a->at[i], a->at[i].cautious_ns));
+    double most = counted ? least * (1 + margin(a)) : least;
+    for (int i = 0; i < a->n; i++) {
+        const gopt_assessed *x = &a->at[i];
+        if (keeps(&a->goal, x) && score(&a->goal, x, x->cautious_ns) <= most &&
+            (!best || x->cautious_ns < best->cautious_ns))
+            best = x;
+    }
+    return best;
+}
+
+/* ---- against the default ---- */
+
+/* How many times as fast as y a decision may take x for: 1 where they tie. Pairs are compared where both were timed in
+ * the same rounds of the final, or there was none; else through the baseline, whose uncertainty counts twice. */
+static double times_as_fast(const gopt_assessment *a, const gopt_assessed *x, const gopt_assessed *y)
+{
+    gopt_estimate r = gopt_effects_ratio(a->study, y->trial, x->trial);
+    bool paired = !a->had_final || (x->in_final && y->in_final);
+    if (!paired || !isfinite(r.lo)) {
+        r.value = x->speedup.value / y->speedup.value;
+        r.lo = x->speedup.lo / y->speedup.hi;
+        r.hi = x->speedup.hi / y->speedup.lo;
+    }
+    gopt_verdict v = gopt_verdict_of(&r, isfinite(a->floor) ? a->floor : 0);
+    return v == GOPT_VERDICT_BETTER || v == GOPT_VERDICT_WORSE ? r.value : 1;
+}
+
+/* Better by the objective beyond the noise. */
+static bool is_proven(const gopt_assessment *a, const gopt_assessed *x, const gopt_assessed *standard)
+{
+    double fast = times_as_fast(a, x, standard);
+    if (a->goal.objective == GOPT_OBJECTIVE_latency || a->goal.objective == GOPT_OBJECTIVE_throughput)
+        return fast > 1;
+    double mine = score(&a->goal, x, standard->cautious_ns / fast);
+    return mine < score(&a->goal, standard, standard->cautious_ns) * (1 - margin(a));
+}
+
+bool gopt_assessed_beats(const gopt_assessed *x, const gopt_assessed *y)
+{
+    return x->latency.median.hi < y->latency.median.lo && x->peak <= y->peak && x->compile_ns <= y->compile_ns;
+}
+
+/* The best of those that beat the default for certain: by less than the noise of this machine, but at no cost. */
+static const gopt_assessed *free_gain(const gopt_assessment *a, const gopt_assessed *standard)
+{
+    const gopt_assessed *best = NULL;
+    for (int i = 0; i < a->n; i++) {
+        const gopt_assessed *x = &a->at[i];
+        if (gopt_assessed_beats(x, standard) && keeps(&a->goal, x) &&
+            (!best || score(&a->goal, x, x->cautious_ns) < score(&a->goal, best, best->cautious_ns)))
+            best = x;
+    }
+    return best;
+}
+
+static void keep_default(gopt_assessment *a, const gopt_assessed *standard, const gopt_assessed *best)
+{
+    const gopt_assessed *gain = free_gain(a, standard);
+    a->chosen = gain ? gain->trial : standard->trial;
+    if (gain)
+        a->reason =
+            gopt_arena_printf(&a->arena, "a tie with the default within the noise of this machine, but no worse in "
+                                         "anything: quicker in the samples, no more memory, no more compiling");
+    else
+        a->reason = gopt_arena_printf(&a->arena,
+                                      "trial %d is not better than the default beyond the noise: a tie keeps the "
+                                      "default",
+                                      best->trial);
+}
+
+static void choose_known(gopt_assessment *a, const gopt_assessed *standard)
+{
+    const gopt_assessed *best = best_of(a);
+    const char *objective = gopt_objective_name(a->goal.objective);
+    if (!best) {
+        a->unmet = true;
+        a->chosen = standard ? standard->trial : -1;
+        a->reason = standard ? "no candidate keeps the constraints; the default stays" : NULL;
+    } else if (!standard) {
+        a->chosen = best->trial;
+        a->reason = "the default was not timed; the best of what was";
+    } else if (!keeps(&a->goal, standard)) {
+        a->chosen = best->trial;
+        a->reason = gopt_arena_printf(&a->arena, "best by %s of those that keep the constraints; the default does not",
+                                      objective);
+    } else if (best == standard) {
+        a->chosen = standard->trial;
+        a->reason = gopt_arena_printf(&a->arena, "no candidate is known to be better than the default by %s",
+                                      objective);
+    } else if (is_proven(a, best, standard)) {
+        a->chosen = best->trial;
+        a->reason = gopt_arena_printf(&a->arena, "best by %s, better than the default beyond the noise", objective);
+    } else {
+        keep_default(a, standard, best);
+    }
+}
+
+/* A trial that looked better by far in its short races, and was not in the final; NULL: none did. */
+static const gopt_assessed *promising(const gopt_assessment *a, const gopt_assessed *chosen)
+{
+    const gopt_assessed *best = NULL;
+    double most = score(&a->goal, chosen, chosen->cautious_ns) * (1 - GOPT_MAX(0.03, isfinite(a->floor) ? 2 * a->floor : 0));
+    for (int i = 0; i < a->n; i++) {
+        const gopt_assessed *x = &a->at[i];
+        double mine = score(&a->goal, x, x->run_ns);
+        if (keeps(&a->goal, x) && x->cautious_ns > x->run_ns && mine < most) {
+            best = x;
+            most = mine;
+        }
+    }
+    return best;
+}
+
+static void name_promising(gopt_assessment *a)
+{
+    const gopt_assessed *chosen = gopt_assess_find(a, a->chosen), *other = chosen ? promising(a, chosen) : NULL;
+    if (other && a->reason && !a->unmet)
+        a->reason = gopt_arena_printf(&a->arena, "%s; trial %d did better in short races, but was not in the final",
+                                      a->reason, other->trial);
+}
+
+static bool any_p99(const gopt_assessment *a)
+{
+    for (int i = 0; i < a->n; i++)
+        if (keeps(&a->goal, &a->at[i]) && isfinite(a->at[i].latency.p99))
+            return true;
+    return false;
+}
+
+void gopt_assess_choose(gopt_assessment *a)
+{
+    const gopt_assessed *standard = gopt_assess_find(a, a->standard);
+    bool by_median = a->goal.objective == GOPT_OBJECTIVE_p99 &&
+                     (!any_p99(a) || (standard && keeps(&a->goal, standard) && !isfinite(standard->latency.p99)));
+    if (by_median)
+        a->goal.objective = GOPT_OBJECTIVE_latency;
+    choose_known(a, standard);
+    name_promising(a);
+    if (!by_median)
+        return;
+    a->goal.objective = GOPT_OBJECTIVE_p99;
+    if (!a->unmet && a->reason)
+        a->reason = gopt_arena_printf(&a->arena, "by median latency, as p99 needs 299 samples and there are fewer: %s",
+                                      a->reason);
+}
+
+/* ---- regimes ---- */
+
+typedef double weighted(const gopt_goal *g, double compile_ns, double run_ns, double weight);
+
+/* The weight, `from` or above, from which on y costs less than x, as far as their times are told apart; INFINITY:
+ * nowhere. Costs are linear in the weight. */
+static double crossing(const gopt_assessment *a, const gopt_assessed *x, const gopt_assessed *y, weighted *cost,
+                       double from)
+{
+    const gopt_goal *g = &a->goal;
+    double run = x->cautious_ns / times_as_fast(a, y, x);
+    double x0 = cost(g, x->compile_ns, x->cautious_ns, 0), y0 = cost(g, y->compile_ns, run, 0);
+    double x1 = cost(g, x->compile_ns, x->cautious_ns, 1) - x0, y1 = cost(g, y->compile_ns, run, 1) - y0;
+    double at = (y0 - x0) / (x1 - y1);
+    return y1 < x1 && at >= from ? at : INFINITY;
+}
+
+/* From what is chosen at weight 0 on. */
+static int walk(const gopt_assessment *a, gopt_objective objective, weighted *cost, gopt_regime *out)
+{
+    gopt_assessment at_zero = *a;
+    int n = 0;
+    double from = 0;
+    at_zero.goal.objective = objective;
+    at_zero.goal.alpha = at_zero.goal.requests = 0;
+    at_zero.arena = (gopt_arena){0};
+    gopt_assess_choose(&at_zero);
+    gopt_arena_fini(&at_zero.arena);
+    const gopt_assessed *now = gopt_assess_find(a, at_zero.chosen);
+    for (int steps = 0; now && steps < a->n; steps++) { /* each to one that grows more slowly */
+        const gopt_assessed *next = NULL;
+        double to = INFINITY;
+        for (int i = 0; i < a->n; i++) {
+            double at = keeps(&a->goal, &a->at[i]) ? crossing(a, now, &a->at[i], cost, from) : INFINITY;
+            if (at < to) {
+                to = at;
+                next = &a->at[i];
+            }
+        }
+        if (to > from)
+            out[n++] = (gopt_regime){.from = from, .to = to, .trial = now->trial};
+        from = to;
+        now = next;
+    }
+    if (n)
+        out[n - 1].to = INFINITY;
+    return n;
+}
+
+void gopt_assess_regimes(gopt_assessment *a)
+{
+    a->alpha = GOPT_NEW(&a->arena, gopt_regime, a->n);
+    a->requests = GOPT_NEW(&a->arena, gopt_regime, a->n);
+    if (a->arena.failed)
+        return;
+    a->n_alpha = walk(a, GOPT_OBJECTIVE_utility, inverse_utility, a->alpha);
+    a->n_requests = walk(a, GOPT_OBJECTIVE_wall, wall, a->requests);
+}
