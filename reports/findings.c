@@ -36,7 +36,8 @@ static const gopt_findings nothing = {
 };
 
 static const gopt_finding_trial unknown_trial = {
-    .latency = {GOPT_UNKNOWN, GOPT_UNKNOWN, GOPT_UNKNOWN, NAN, GOPT_UNKNOWN, GOPT_UNKNOWN, GOPT_UNKNOWN, GOPT_UNKNOWN},
+    .latency = {GOPT_UNKNOWN, GOPT_UNKNOWN, GOPT_UNKNOWN, NAN, GOPT_UNKNOWN, GOPT_UNKNOWN, GOPT_UNKNOWN, GOPT_UNKNOWN,
+                GOPT_UNKNOWN},
     .throughput_per_s = NAN,
     .speedup = {NAN, NAN, NAN, GOPT_FINDING_UNKNOWN},
     .memory = {GOPT_UNKNOWN, GOPT_UNKNOWN, GOPT_UNKNOWN, GOPT_UNKNOWN, GOPT_UNKNOWN, GOPT_UNKNOWN, GOPT_UNKNOWN, NAN,

@@ -70,6 +70,12 @@ void gopt_page_trial(gopt_table *t, const gopt_finding_cluster *c, int id)
         gopt_table_text(t, GOPT_TONE_PLAIN, "%d", id);
 }
 
+void gopt_page_threads(gopt_table *t, const gopt_finding_trial *trial)
+{
+    const gopt_finding_fact *threads = gopt_fact_find(trial, "engine.threads");
+    gopt_table_figure(t, threads && threads->kind == GOPT_FINDING_NUMBER ? threads->number : NAN, GOPT_TONE_PLAIN);
+}
+
 gopt_tone gopt_page_tone(gopt_finding_verdict v)
 {
     return v == GOPT_FINDING_BETTER ? GOPT_TONE_GOOD : v == GOPT_FINDING_WORSE ? GOPT_TONE_BAD : GOPT_TONE_PLAIN;

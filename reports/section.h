@@ -38,6 +38,7 @@ void gopt_page_figure(const gopt_page *p, const char *figure); /* when it was dr
 const char *gopt_page_keep(const gopt_page *p, gopt_text *t);  /* its content, in the document's arena; frees it */
 /* "17 (chosen)", "3" as a cell. */
 void gopt_page_trial(gopt_table *t, const gopt_finding_cluster *c, int id);
+void gopt_page_threads(gopt_table *t, const gopt_finding_trial *trial);          /* that it runs on */
 void gopt_page_ratio(gopt_table *t, const gopt_finding_ratio *r);                /* with its interval, in its tone */
 void gopt_page_verdict(gopt_table *t, gopt_finding_verdict v, const char *name); /* name NULL: n/a */
 gopt_tone gopt_page_tone(gopt_finding_verdict v);

@@ -164,6 +164,30 @@ static void findings_say_what_the_study_says(void **state)
     gopt_study_close(s);
 }
 
+/* 299 samples and more have a p99, but not where one of them is the mean of two inferences. */
+static void means_have_no_percentiles(void **state)
+{
+    enum { ROUNDS = 400 };
+    const double ms[] = {2}, compile[] = {300};
+    gopt_err e = {0};
+    for (int repeats = 1; repeats <= 2; repeats++) {
+        gopt_findings *f;
+        gopt_study *s = test_study_make(*state, ms, compile, 1, ROUNDS);
+        for (int i = 0; i < s->n_samples; i++)
+            if (s->samples[i].trial == 2 && s->samples[i].round == 17)
+                s->samples[i].repeats = repeats;
+        assert_ok(gopt_study_set(s, "about", about, &e), &e);
+        assert_ok(gopt_decide(&f, s, &gopt_goal_default, &e), &e);
+        const gopt_finding_latency *l = &f->clusters[0].trials[2].latency, *other = &f->clusters[0].trials[1].latency;
+        assert_int_equal(l->repeats, repeats);
+        assert_int_equal(other->repeats, 1);
+        assert_true(l->samples == ROUNDS && l->median > 0 && other->p99 > 0);
+        assert_true((l->p99 > 0) == (repeats == 1) && (l->p95 > 0) == (repeats == 1) && (l->p90 > 0) == (repeats == 1));
+        gopt_findings_free(f);
+        gopt_study_close(s);
+    }
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, test_dir_setup, test_dir_teardown)
 
 int main(void)
@@ -171,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(speedups_do_not_see_the_drift), T(a_tie_keeps_the_default),      T(objectives_and_constraints_decide),
         T(regimes_name_the_winners),      T(too_few_rounds_are_no_result), T(findings_say_what_the_study_says),
+        T(means_have_no_percentiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* gopt inspect: what it says of a study is what the report says. */
+#include "assess.h"
 #include "support/made_study.h"
 #include "support/test.h"
 
@@ -30,10 +31,35 @@ static void a_trial_of_too_few_rounds_is_not_ok(void **state)
     gopt_text_fini(&t);
 }
 
+/* Not the plain median of its samples, taken while the machine slowed down by half, but the baseline's over the
+ * speedup.
+ */
+static void a_median_is_the_one_of_the_report(void **state)
+{
+    const double ms[] = {2}, compile[] = {1};
+    char line[64], latency[32];
+    gopt_err e = {0};
+    gopt_assessment a;
+    gopt_study *s = test_study_make(*state, ms, compile, 1, 40);
+    for (int round = 40; round < 100; round++) { /* more samples of the baseline, while the machine is twice as fast */
+        test_study_sample(s, 0, round, 5);
+        test_study_sample(s, 0, round, 5);
+    }
+    assert_ok(gopt_assess(&a, s, &gopt_goal_default, &e), &e);
+    const gopt_assessed *x = gopt_assess_find(&a, 2);
+    assert_true(x->latency.median.value < 1.1e6); /* its own samples are all above 2 ms */
+    snprintf(line, sizeof line, "      40  %9s  ", gopt_text_ns(latency, x->latency.median.value));
+    gopt_assess_fini(&a);
+    gopt_study_close(s);
+    gopt_text t = inspected(*state);
+    assert_non_null(strstr(gopt_text_str(&t), line));
+    gopt_text_fini(&t);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, test_dir_setup, test_dir_teardown)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(a_trial_of_too_few_rounds_is_not_ok)};
+    const struct CMUnitTest tests[] = {T(a_trial_of_too_few_rounds_is_not_ok), T(a_median_is_the_one_of_the_report)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "effects.h"
 #include "support/graphs.h"
 #include "support/processes.h"
 #include "support/subject.h"
@@ -153,6 +154,27 @@ static void a_round_takes_the_baseline_twice_and_everyone_once(void **state)
         later = later || study->samples[3 * r].trial == 0;
     }
     assert_true(first && later); /* the order is random */
+    gopt_contender_stop(&other);
+    end(s);
+}
+
+/* Whose goal is a percentile needs samples of one inference each, of the baseline, too. */
+static void a_percentile_is_one_of_single_inferences(void **state)
+{
+    enum { ROUNDS = 4 };
+    gopt_err e = {0};
+    scene *s = begin(*state);
+    gopt_contender other;
+    s->options.goal.objective = GOPT_OBJECTIVE_p99;
+    try_one(s, false, GOPT_ROLE_BASELINE, &s->job.baseline);
+    try_one(s, true, GOPT_ROLE_DEFAULT, &other);
+    assert_true(s->job.baseline.warm_ns < 5e5); /* quick enough for several in one sample */
+    assert_ok(gopt_job_race(&s->job, &other, 1, GOPT_SAMPLE_RACE, ROUNDS, s->job.end, &e), &e);
+    assert_int_equal(s->job.study->n_samples, 3 * ROUNDS);
+    for (int i = 0; i < s->job.study->n_samples; i++)
+        assert_int_equal(s->job.study->samples[i].repeats, 1);
+    for (int trial = 0; trial < 2; trial++)
+        assert_int_equal(gopt_effects_repeats(s->job.study, trial), 1);
     gopt_contender_stop(&other);
     end(s);
 }
@@ -372,6 +394,7 @@ int main(void)
         D(a_wrong_trial_is_stored_and_not_timed),
         D(an_interrupted_trial_leaves_nothing),
         D(a_round_takes_the_baseline_twice_and_everyone_once),
+        D(a_percentile_is_one_of_single_inferences),
         D(a_race_ends_at_its_deadline),
         D(who_fails_in_a_race_is_out_of_it),
         D(a_baseline_that_is_killed_is_started_again),

@@ -6,80 +6,38 @@
 
 #include "base/file.h"
 #include "report.h"
-#include "section.h"
+#include "support/pages.h"
 #include "support/sample_findings.h"
-
-typedef struct pages {
-    gopt_text text, html;
-} pages;
-
-static gopt_status render(pages *out, const gopt_findings *f, gopt_err *e)
-{
-    static const gopt_gallery nothing_drawn;
-    gopt_document d = {0};
-    *out = (pages){0};
-    gopt_status s = gopt_report_compose(&d, f, &nothing_drawn, NULL, e);
-    if (!s) {
-        gopt_document_text(&d, &out->text);
-        gopt_document_html(&d, &out->html);
-    }
-    gopt_arena_fini(&d.arena);
-    return !s && (out->text.failed || out->html.failed) ? gopt_oom(e) : s;
-}
-
-static void pages_fini(pages *p)
-{
-    gopt_text_fini(&p->text);
-    gopt_text_fini(&p->html);
-}
-
-static pages rendered(const gopt_findings *f)
-{
-    pages p;
-    gopt_err e = {0};
-    assert_ok(render(&p, f, &e), &e);
-    return p;
-}
-
-static void assert_says(const gopt_text *t, const char *what)
-{
-    if (!strstr(t->s, what))
-        fail_msg("not found: %s", what);
-}
-
-static void assert_never_says(const gopt_text *t, const char *what)
-{
-    const char *found = strstr(t->s, what);
-    if (found)
-        fail_msg("found: %.60s", found);
-}
 
 static void the_answer_comes_first(void **state)
 {
     (void)state;
     gopt_findings *f = test_findings();
-    pages p = rendered(f);
+    test_pages p = test_rendered(f);
     const char *lead =
         strstr(p.text.s, "Deploy trial 17: 3.211 [3.186, 3.237] times as fast as the baseline and 1.563 "
                          "[1.552, 1.574] times as fast as\nthe default; peak memory 12.8 MiB, 26.8 % below");
     assert_non_null(lead);
     assert_true(lead - p.text.s < 100);
-    assert_says(&p.text, "earned back after 635\nrequests (25.4 s of the given traffic).");
-    assert_says(&p.text, "Verdict: improvement, compared with last/manifest.yaml.");
-    assert_says(&p.text, "Trust: the machine was quiet (3 of 141 rounds disturbed; other processes took 1.2 %");
-    assert_says(&p.text, "Differs from the default by: without layout_nhwc; engine.threads 2, plan.order by_size.");
-    assert_says(&p.text, "fuse_conv_act         71.0  1.680      1.403  1.395 [1.384, 1.406]    3.448  as predicted");
-    assert_says(&p.text, "fuse_chain      layout_nhwc    0.938 [0.920, 0.957]  conflict");
-    assert_says(&p.text, "Conflict of fuse_chain and layout_nhwc");
-    assert_says(&p.text, "fuse_conv_act  1.500 [1.482, 1.518]  helps");
-    assert_says(&p.text, "layout_nhwc    0.970 [0.958, 0.982]  in the way");
-    assert_says(&p.text, "0 to 299 requests");
-    assert_says(&p.text, "from 300 requests on");
-    assert_says(&p.text, "averaged over 20 of 24 orders");
-    assert_says(&p.text, "Pass fold_pads was found at fault by halving the pipeline (trial 21: output 'scores'");
-    assert_says(&p.text, "gopt verify --pipeline fold_pads 'model.onnx'");
-    assert_says(&p.text, "pruned              2  predicted 3.1 times slower than the best                     23, 24");
-    pages_fini(&p);
+    test_assert_says(&p.text, "earned back after 635\nrequests (25.4 s of the given traffic).");
+    test_assert_says(&p.text, "Verdict: improvement, compared with last/manifest.yaml.");
+    test_assert_says(&p.text, "Trust: the machine was quiet (3 of 141 rounds disturbed; other processes took 1.2 %");
+    test_assert_says(&p.text,
+                     "Differs from the default by: without layout_nhwc; engine.threads 2, plan.order by_size.");
+    test_assert_says(&p.text,
+                     "fuse_conv_act         71.0  1.680      1.403  1.395 [1.384, 1.406]    3.448  as predicted");
+    test_assert_says(&p.text, "fuse_chain      layout_nhwc    0.938 [0.920, 0.957]  conflict");
+    test_assert_says(&p.text, "Conflict of fuse_chain and layout_nhwc");
+    test_assert_says(&p.text, "fuse_conv_act  1.500 [1.482, 1.518]  helps");
+    test_assert_says(&p.text, "layout_nhwc    0.970 [0.958, 0.982]  in the way");
+    test_assert_says(&p.text, "0 to 299 requests");
+    test_assert_says(&p.text, "from 300 requests on");
+    test_assert_says(&p.text, "averaged over 20 of 24 orders");
+    test_assert_says(&p.text, "Pass fold_pads was found at fault by halving the pipeline (trial 21: output 'scores'");
+    test_assert_says(&p.text, "gopt verify --pipeline fold_pads 'model.onnx'");
+    test_assert_says(&p.text,
+                     "pruned              2  predicted 3.1 times slower than the best                     23, 24");
+    test_pages_fini(&p);
     gopt_findings_free(f);
 }
 
@@ -97,24 +55,25 @@ static void a_kept_default_and_a_noisy_machine_are_said(void **state)
                                     .waited = 0.21,
                                     .spread = 0.14};
     f->verdict = (gopt_finding_decision){.result = "regression"};
-    pages p = rendered(f);
-    assert_says(&p.text, "Keep the default (trial 1): 2.054 [2.038, 2.071] times as fast as the baseline;");
-    assert_says(&p.text, "Trust it little: it was measured on a disturbed machine;");
-    assert_says(&p.text, "Verdict: regression; measured on a disturbed machine: rerun when it is quiet.");
-    assert_says(&p.text, "Trust: LITTLE, measured on a disturbed machine: rerun when it is quiet (60 of 141 rounds");
-    assert_says(&p.text, "processes took 43.0 % of the processors' time; what was measured waited for a");
-    assert_says(&p.text, "the hypervisor took 0.2 %; the baseline's own time spread by 14 %");
-    assert_says(&p.text, "differences up to 6.2 % count as ties");
-    assert_says(&p.html,
-                "<p class=\"bad\">Verdict: regression; measured on a disturbed machine: rerun when it is quiet.</p>");
-    assert_says(&p.text, "1 (chosen = default)");
-    assert_never_says(&p.text, "Differs from the default by:");
-    pages_fini(&p);
+    test_pages p = test_rendered(f);
+    test_assert_says(&p.text, "Keep the default (trial 1): 2.054 [2.038, 2.071] times as fast as the baseline;");
+    test_assert_says(&p.text, "Trust it little: it was measured on a disturbed machine;");
+    test_assert_says(&p.text, "Verdict: regression; measured on a disturbed machine: rerun when it is quiet.");
+    test_assert_says(&p.text,
+                     "Trust: LITTLE, measured on a disturbed machine: rerun when it is quiet (60 of 141 rounds");
+    test_assert_says(&p.text, "processes took 43.0 % of the processors' time; what was measured waited for a");
+    test_assert_says(&p.text, "the hypervisor took 0.2 %; the baseline's own time spread by 14 %");
+    test_assert_says(&p.text, "differences up to 6.2 % count as ties");
+    test_assert_says(
+        &p.html, "<p class=\"bad\">Verdict: regression; measured on a disturbed machine: rerun when it is quiet.</p>");
+    test_assert_says(&p.text, "1 (chosen = default)");
+    test_assert_never_says(&p.text, "Differs from the default by:");
+    test_pages_fini(&p);
     f->clusters[0].chosen_trial = 0;
-    p = rendered(f);
-    assert_says(&p.text, "Deploy without optimization (trial 0)");
-    assert_says(&p.text, "which running does not earn back");
-    pages_fini(&p);
+    p = test_rendered(f);
+    test_assert_says(&p.text, "Deploy without optimization (trial 0)");
+    test_assert_says(&p.text, "which running does not earn back");
+    test_pages_fini(&p);
     gopt_findings_free(f);
 }
 
@@ -131,14 +90,15 @@ static void a_gain_above_the_ceiling_is_explained(void **state)
     single[1].pass = "fuse_chain";
     f->clusters[0].single = single;
     f->clusters[0].n_single = 2;
-    pages p = rendered(f);
+    test_pages p = test_rendered(f);
     const char *first = strstr(p.html.s, "<td class=\"bad\">above the ceiling</td>");
     assert_true(first && strstr(first + 1, "<td class=\"bad\">above the ceiling</td>"));
-    assert_says(&p.html, "fuse_conv_act: measured 1.395 [1.384, 1.406], above the ceiling 1.200 that the operators it "
-                         "touched allow");
-    assert_says(&p.html, "in another run; in the traces MaxPool takes 42 % of what is left.");
-    assert_says(&p.html, "fuse_chain: measured 1.395 [1.384, 1.406], above the ceiling 1.200");
-    pages_fini(&p);
+    test_assert_says(&p.html,
+                     "fuse_conv_act: measured 1.395 [1.384, 1.406], above the ceiling 1.200 that the operators it "
+                     "touched allow");
+    test_assert_says(&p.html, "in another run; in the traces MaxPool takes 42 % of what is left.");
+    test_assert_says(&p.html, "fuse_chain: measured 1.395 [1.384, 1.406], above the ceiling 1.200");
+    test_pages_fini(&p);
     gopt_findings_free(f);
 }
 
@@ -152,9 +112,9 @@ static void what_is_removed_is_said(void **state)
     single.operator_speedup = NAN;
     f->clusters[0].single = &single;
     f->clusters[0].n_single = 1;
-    pages p = rendered(f);
-    assert_says(&p.text, "  removed  ");
-    pages_fini(&p);
+    test_pages p = test_rendered(f);
+    test_assert_says(&p.text, "  removed  ");
+    test_pages_fini(&p);
     gopt_findings_free(f);
 }
 
@@ -168,12 +128,12 @@ static void a_tie_against_its_interval_says_why(void **state)
     single[2].speedup = (gopt_finding_ratio){1.020, 0.990, 1.050, GOPT_FINDING_TIE};
     f->clusters[0].single = single;
     f->clusters[0].n_single = 3;
-    pages p = rendered(f);
-    assert_says(&p.text, "0.917 [0.762, 0.960]  tie (FDR) ");
-    assert_says(&p.text, "1.006 [1.002, 1.010]  tie (noise) ");
-    assert_says(&p.text, "1.020 [0.990, 1.050]  tie  ");
-    assert_says(&p.html, "false discovery rate of 5 % over all rows (Benjamini-Hochberg)");
-    pages_fini(&p);
+    test_pages p = test_rendered(f);
+    test_assert_says(&p.text, "0.917 [0.762, 0.960]  tie (FDR) ");
+    test_assert_says(&p.text, "1.006 [1.002, 1.010]  tie (noise) ");
+    test_assert_says(&p.text, "1.020 [0.990, 1.050]  tie  ");
+    test_assert_says(&p.html, "false discovery rate of 5 % over all rows (Benjamini-Hochberg)");
+    test_pages_fini(&p);
     gopt_findings_free(f);
 }
 
@@ -188,17 +148,17 @@ static void what_runs_in_bodies_is_explained(void **state)
                                                   .has_bodies = true}};
     static const gopt_finding_profile profiles[] = {{0, spots, 1, 1}};
     gopt_findings *f = test_findings();
-    pages p = rendered(f);
-    assert_never_says(&p.html, "run the steps of their bodies");
-    assert_never_says(&p.html, "the bodies of If, Loop and Scan is not in f");
-    pages_fini(&p);
+    test_pages p = test_rendered(f);
+    test_assert_never_says(&p.html, "run the steps of their bodies");
+    test_assert_never_says(&p.html, "the bodies of If, Loop and Scan is not in f");
+    test_pages_fini(&p);
     f->clusters[0].profiles = profiles;
     f->clusters[0].n_profiles = 1;
-    p = rendered(f);
-    assert_says(&p.text, "If        bodies: 29 native, 28 reference");
-    assert_says(&p.html, "run the steps of their bodies");
-    assert_says(&p.html, "the bodies of If, Loop and Scan is not in f");
-    pages_fini(&p);
+    p = test_rendered(f);
+    test_assert_says(&p.text, "If        bodies: 29 native, 28 reference");
+    test_assert_says(&p.html, "run the steps of their bodies");
+    test_assert_says(&p.html, "the bodies of If, Loop and Scan is not in f");
+    test_pages_fini(&p);
     gopt_findings_free(f);
 }
 
@@ -214,13 +174,13 @@ static void what_is_one_plan_is_told_once(void **state)
     for (int i = 0, n = 0; i < c->n_trials; i++)
         if (!strcmp(c->trials[i].status, "pruned"))
             c->trials[i].why = n++ ? "same plan as trial 2" : "same plan as trial 1";
-    pages p = rendered(f);
-    assert_says(&p.text, "  same plan ");
-    assert_says(&p.text, "  without effect ");
-    assert_says(&p.text, "  same plan as an earlier trial ");
-    assert_never_says(&p.text, "same plan as trial");
-    assert_never_says(&p.text, "1.000 [1.000, 1.000]");
-    pages_fini(&p);
+    test_pages p = test_rendered(f);
+    test_assert_says(&p.text, "  same plan ");
+    test_assert_says(&p.text, "  without effect ");
+    test_assert_says(&p.text, "  same plan as an earlier trial ");
+    test_assert_never_says(&p.text, "same plan as trial");
+    test_assert_never_says(&p.text, "1.000 [1.000, 1.000]");
+    test_pages_fini(&p);
     gopt_findings_free(f);
 }
 
@@ -228,13 +188,13 @@ static void traffic_that_was_not_given_has_no_part(void **state)
 {
     (void)state;
     gopt_findings *f = test_findings();
-    pages p = rendered(f);
-    assert_says(&p.text, "Traffic and clusters");
-    pages_fini(&p);
+    test_pages p = test_rendered(f);
+    test_assert_says(&p.text, "Traffic and clusters");
+    test_pages_fini(&p);
     f->traffic.source = NULL;
-    p = rendered(f);
-    assert_never_says(&p.text, "Traffic and clusters");
-    pages_fini(&p);
+    p = test_rendered(f);
+    test_assert_never_says(&p.text, "Traffic and clusters");
+    test_pages_fini(&p);
     gopt_findings_free(f);
 }
 
@@ -286,7 +246,7 @@ static void text_and_html_say_the_same(void **state)
 {
     (void)state;
     gopt_findings *f = test_findings();
-    pages p = rendered(f);
+    test_pages p = test_rendered(f);
     strip_tags(p.html.s);
     strip_rules(p.text.s);
     char *in_html, *in_text, *a = strtok_r(p.html.s, " \n", &in_html), *b = strtok_r(p.text.s, " \n", &in_text);
@@ -299,7 +259,7 @@ static void text_and_html_say_the_same(void **state)
     assert_null(a);
     assert_null(b);
     assert_true(words > 800);
-    pages_fini(&p);
+    test_pages_fini(&p);
     gopt_findings_free(f);
 }
 
@@ -321,17 +281,17 @@ static void unknown_figures_are_not_available(void **state)
             for (int k = 0; k < 2 * i; k++)
                 f->clusters[i].trials[k].status = "ok";
         }
-        pages p = rendered(f);
+        test_pages p = test_rendered(f);
         static const char *const never[] = {"nan", "(null)", "9223372036854775808", " -1"};
         for (int i = 0; i < GOPT_COUNT(never); i++) {
-            assert_never_says(&p.text, never[i]);
-            assert_never_says(&p.html, never[i]);
+            test_assert_never_says(&p.text, never[i]);
+            test_assert_never_says(&p.html, never[i]);
         }
         if (clusters == 1)
-            assert_says(&p.text, "Nothing was chosen.");
+            test_assert_says(&p.text, "Nothing was chosen.");
         if (clusters == 2)
-            assert_says(&p.text, "Cluster n/a: Deploy trial 2.");
-        pages_fini(&p);
+            test_assert_says(&p.text, "Cluster n/a: Deploy trial 2.");
+        test_pages_fini(&p);
     }
     gopt_findings_free(f);
 }
@@ -361,19 +321,19 @@ static void hostile_names_stay_text(void **state)
     f->health = f->notes = f->verdict.details = lines;
     f->commands = commands;
     f->n_commands = 1;
-    pages p = rendered(f);
-    assert_never_says(&p.html, "<script");
-    assert_never_says(&p.html, "</td>&");
-    assert_says(&p.html, "<td class=\"prose \">&lt;/td&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;?[2J?"
-                         "?&quot;&amp;</td>");
-    assert_says(&p.html, "<title>script&gt;?[2J?"); /* after the last slash of the path */
+    test_pages p = test_rendered(f);
+    test_assert_never_says(&p.html, "<script");
+    test_assert_never_says(&p.html, "</td>&");
+    test_assert_says(&p.html, "<td class=\"prose \">&lt;/td&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;?[2J?"
+                              "?&quot;&amp;</td>");
+    test_assert_says(&p.html, "<title>script&gt;?[2J?"); /* after the last slash of the path */
     const gopt_text *both[] = {&p.text, &p.html};
     for (int i = 0; i < 2; i++) {
-        assert_never_says(both[i], "\x1b");
-        assert_never_says(both[i], "\xff");
-        assert_never_says(both[i], "\xe2\x80\xae");
+        test_assert_never_says(both[i], "\x1b");
+        test_assert_never_says(both[i], "\xff");
+        test_assert_never_says(both[i], "\xe2\x80\xae");
     }
-    pages_fini(&p);
+    test_pages_fini(&p);
     gopt_findings_free(f);
 }
 
@@ -389,11 +349,11 @@ static void clusters_have_parts_of_their_own(void **state)
     two[1].chosen_trial = 1;
     f->clusters = two;
     f->n_clusters = 2;
-    pages p = rendered(f);
-    assert_says(&p.text, "Cluster 0 (80.0 % of the traffic): Deploy trial 17: ");
-    assert_says(&p.text, "Cluster long (20.0 % of the traffic): Keep the default (trial 1): ");
-    assert_says(&p.html, "<h2>Cluster long</h2>\n<h3>The choice</h3>");
-    pages_fini(&p);
+    test_pages p = test_rendered(f);
+    test_assert_says(&p.text, "Cluster 0 (80.0 % of the traffic): Deploy trial 17: ");
+    test_assert_says(&p.text, "Cluster long (20.0 % of the traffic): Keep the default (trial 1): ");
+    test_assert_says(&p.html, "<h2>Cluster long</h2>\n<h3>The choice</h3>");
+    test_pages_fini(&p);
     gopt_findings_free(f);
 }
 
@@ -441,9 +401,9 @@ static void a_place_that_cannot_be_written_is_named(void **state)
 
 static gopt_status make(void *ctx, gopt_err *e)
 {
-    pages p;
-    gopt_status s = render(&p, ctx, e);
-    pages_fini(&p);
+    test_pages p;
+    gopt_status s = test_render(&p, ctx, e);
+    test_pages_fini(&p);
     return s;
 }
 

@@ -95,6 +95,18 @@ static void assert_status(const talk *t, int i, const char *status, const char *
         fail_msg("%.60s: %s, \"%s\"", t->request[i], text(t->reply[i], "status"), text(t->reply[i], "why"));
 }
 
+/* For percentiles every inference is timed alone, after one that fills the caches and does not count. */
+static void an_inference_is_timed_alone(void **state)
+{
+    talk *t = begin(*state, 3);
+    say_prepare(t, true);
+    say(t, "{\"do\":\"sample\",\"min_ns\":0,\"repeats\":1,\"warm\":true}");
+    hold(t, true);
+    assert_status(t, 1, "ok", "");
+    assert_true(number(t->reply[1], "repeats") == 1 && number(t->reply[1], "ns") > 0);
+    end(t);
+}
+
 static void a_configuration_is_prepared_and_timed(void **state)
 {
     talk *t = begin(*state, 3);
@@ -281,6 +293,7 @@ static void what_cannot_be_opened_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        D(an_inference_is_timed_alone),
         D(a_configuration_is_prepared_and_timed),
         D(a_reply_says_what_compiling_took_and_did),
         D(equal_plans_have_equal_hashes),

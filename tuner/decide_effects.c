@@ -255,10 +255,24 @@ static gopt_status set_profiles(gopt_findings *f, gopt_finding_cluster *c, const
     return GOPT_OK;
 }
 
+/* ---- percentiles ---- */
+
+/* The percentiles of means of several inferences are none of requests. */
+static void set_repeats(gopt_finding_cluster *c, const gopt_assessment *a)
+{
+    for (int i = 0; i < a->n; i++) {
+        gopt_finding_latency *l = &c->trials[a->at[i].trial].latency;
+        l->repeats = gopt_effects_repeats(a->study, a->at[i].trial);
+        if (l->repeats > 1)
+            l->p90 = l->p95 = l->p99 = GOPT_UNKNOWN;
+    }
+}
+
 gopt_status gopt_decide_effects(gopt_findings *f, gopt_finding_cluster *c, const gopt_assessment *a, gopt_err *e)
 {
     if (a->baseline < 0)
         return GOPT_OK;
+    set_repeats(c, a);
     GOPT_TRY(set_single(f, c, a, e));
     GOPT_TRY(set_left_out(f, c, a, e));
     GOPT_TRY(gopt_decide_together(f, c, a, e));

@@ -146,6 +146,20 @@ static gopt_estimate a_over_a(const gopt_study *s, int baseline)
     return out;
 }
 
+int gopt_effects_repeats(const gopt_study *s, int trial)
+{
+    const gopt_trial *base = gopt_effects_baseline(s);
+    int most[2] = {0, 0}, finals = 0; /* of all samples, of those of the final */
+    for (int i = s->trials[trial].last_sample; i >= 0; i = s->samples[i].before) {
+        bool final = s->samples[i].stage == GOPT_SAMPLE_FINAL;
+        finals += final;
+        for (int k = 0; k <= final; k++)
+            most[k] = GOPT_MAX(most[k], s->samples[i].repeats);
+    }
+    bool is_base = base && base->id == trial; /* whose latency is that of the whole job */
+    return most[!is_base && finals >= FINAL_ROUNDS_ENOUGH];
+}
+
 gopt_estimate gopt_effects_ratio(const gopt_study *s, int a, int b)
 {
     gopt_estimate final = paired(s, a, b, &final_only);

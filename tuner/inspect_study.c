@@ -15,15 +15,16 @@ typedef struct row {
     gopt_trial_status status;
     const char *why;
     int samples;
-    double median_ns; /* NAN: not timed */
+    double median_ns; /* as the report has it: the baseline's over the speedup; NAN: not timed */
     gopt_estimate speedup;
 } row;
 
 /* As the report has it: a trial that was timed in too few rounds is not ok, and its speed is not known. */
-static void fill_row(row *r, const gopt_assessment *a, const gopt_trial *t, double *scratch)
+static void fill_row(row *r, const gopt_assessment *a, const gopt_trial *t)
 {
     const gopt_study *s = a->study;
-    bool timed = t->reply.status == GOPT_TRIAL_ok && gopt_assess_find(a, t->id);
+    const gopt_assessed *known = gopt_assess_find(a, t->id);
+    bool timed = t->reply.status == GOPT_TRIAL_ok && known;
     *r = (row){.trial = t, .status = t->reply.status, .why = t->reply.why};
     r->speedup = timed ? gopt_effects_speedup(s, t->id) : (gopt_estimate){.value = NAN, .lo = NAN, .hi = NAN};
     if (t->reply.status == GOPT_TRIAL_ok && !timed) {
@@ -31,9 +32,8 @@ static void fill_row(row *r, const gopt_assessment *a, const gopt_trial *t, doub
         r->why = "the budget ended before it was timed in 9 rounds";
     }
     for (int i = 0; i < s->n_samples; i++)
-        if (s->samples[i].trial == t->id)
-            scratch[r->samples++] = s->samples[i].ns;
-    r->median_ns = gopt_median(scratch, r->samples);
+        r->samples += s->samples[i].trial == t->id;
+    r->median_ns = timed ? known->latency.median.value : NAN;
 }
 
 /* The quickest first, those that were not timed at the end, by id. */
@@ -139,18 +139,16 @@ gopt_status gopt_inspect_study(const gopt_inspection *x, gopt_err *e)
     GOPT_TRY(gopt_study_read(&s, x->path, e));
     gopt_status status = gopt_assess(&a, s, &gopt_goal_default, e);
     row *rows = gopt_calloc((size_t)s->n_trials + 1, sizeof *rows);
-    double *scratch = gopt_calloc((size_t)s->n_samples + 1, sizeof *scratch);
-    if (!status && (!rows || !scratch))
+    if (!status && !rows)
         status = gopt_oom(e);
     if (!status) {
         for (int i = 0; i < s->n_trials; i++)
-            fill_row(&rows[i], &a, &s->trials[i], scratch);
+            fill_row(&rows[i], &a, &s->trials[i]);
         qsort(rows, (size_t)s->n_trials, sizeof *rows, by_speed);
         put_counts(x, s, rows);
         put_rows(x, rows, s->n_trials);
     }
     gopt_free(rows);
-    gopt_free(scratch);
     gopt_assess_fini(&a);
     gopt_study_close(s);
     return status;

@@ -36,12 +36,21 @@ static gopt_status lose(gopt_job *j, gopt_contender *c, const char *json, gopt_e
     return gopt_study_set_status(j->study, c->trial, r.status, r.why ? r.why : "failed while it was timed", e);
 }
 
+/* A percentile is one of requests: a mean of several says nothing of it. */
+static bool takes_singles(const gopt_job *j)
+{
+    return j->options->goal.objective == GOPT_OBJECTIVE_p99;
+}
+
 static gopt_status take_sample(gopt_job *j, gopt_contender *c, gopt_sample_stage stage, int round, double *ns,
                                gopt_err *e)
 {
     char request[96];
     const char *reply;
-    snprintf(request, sizeof request, "{\"do\":\"sample\",\"min_ns\":1000000,\"repeats\":%d}", c->repeats);
+    if (takes_singles(j))
+        snprintf(request, sizeof request, "{\"do\":\"sample\",\"min_ns\":0,\"repeats\":1,\"warm\":true}");
+    else
+        snprintf(request, sizeof request, "{\"do\":\"sample\",\"min_ns\":1000000,\"repeats\":%d}", c->repeats);
     GOPT_TRY(gopt_worker_ask(c->worker, request, gopt_now() + SAMPLE_LIMIT_NS, NULL, &reply, e));
     cJSON *o = cJSON_Parse(reply);
     *ns = number(o, "ns");

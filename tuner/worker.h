@@ -4,7 +4,9 @@
  *   {"do":"prepare","config":{...}}   compile, load, verify   -> a reply as in study.h
  *   {"do":"open","path":"m.yaml"}     load through the deployment path, verify -> the same reply
  *   {"do":"warm","ns":N}              run for at most N ns, until steady -> {"status":"ok","runs":R,"ns":MEDIAN}
- *   {"do":"sample","min_ns":N}        one sample ->
+ *   {"do":"sample","min_ns":N,"repeats":R,"warm":B}
+ *                                     one sample, of at least R inferences and N ns; B: after one that does not count
+ * ->
  * {"status":"ok","ns":PER_INFERENCE,"repeats":R,"cpu_s":S,"waited_s":S} cpu_s: what it used, waited_s: its threads
  * stood in line for a processor
  *   {"do":"trace","runs":R}           ->

@@ -7,29 +7,54 @@ static void write_row(gopt_table *t, const gopt_finding_cluster *c, const gopt_f
 {
     const gopt_finding_latency *l = &trial->latency;
     gopt_page_trial(t, c, trial->id);
+    gopt_page_threads(t, trial);
     gopt_table_interval(t, gopt_known(l->median), gopt_known(l->lo), gopt_known(l->hi), GOPT_TONE_PLAIN);
     gopt_table_figure(t, l->mean, GOPT_TONE_PLAIN);
     gopt_table_figure(t, gopt_known(l->p90), GOPT_TONE_PLAIN);
     gopt_table_figure(t, gopt_known(l->p95), GOPT_TONE_PLAIN);
     gopt_table_figure(t, gopt_known(l->p99), GOPT_TONE_PLAIN);
     gopt_table_figure(t, gopt_known(l->samples), GOPT_TONE_PLAIN);
+    gopt_table_figure(t, gopt_known(l->repeats), GOPT_TONE_PLAIN);
     gopt_table_figure(t, trial->throughput_per_s, GOPT_TONE_PLAIN);
+}
+
+/* What the figures are, and of what; why there are no percentiles. */
+static void write_latency_note(const gopt_page *p, const gopt_finding_trial *const *trial, int n)
+{
+    bool means = false;
+    for (int i = 0; i < n; i++)
+        means |= trial[i]->latency.repeats > 1;
+    gopt_document_add(
+        p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
+        "Median latency: the baseline's median divided by the paired speedup, which is the trial's at the usual speed "
+        "of "
+        "the machine during this job; it is not the plain median of the trial's own samples. Its interval covers what "
+        "differs within this job, between its rounds and the heats of its final, and neither other days nor other "
+        "sessions: those may differ by 15 %% and more, and gopt check --measure allows for that. Mean and percentiles "
+        "are those of the trial's own samples, scaled to that median; a sample is the mean of so many inferences "
+        "in a row.%s",
+        means ? " p90, p95 and p99 are n/a where that is more than one: means of several have no percentiles of "
+                "requests. Tune with --objective p99, which times every inference alone."
+              : "");
 }
 
 static void write_latency(const gopt_page *p, const gopt_finding_trial *const *trial, int n)
 {
     static const gopt_column columns[] = {{.title = "trial", .kind = GOPT_COLUMN_TEXT},
+                                          {.title = "threads", .kind = GOPT_COLUMN_COUNT, .optional = true},
                                           {.title = "median latency", .kind = GOPT_COLUMN_TIME, .group = 1},
                                           {.title = "mean", .kind = GOPT_COLUMN_TIME, .group = 1},
                                           {.title = "p90", .kind = GOPT_COLUMN_TIME, .group = 1},
                                           {.title = "p95", .kind = GOPT_COLUMN_TIME, .group = 1},
                                           {.title = "p99", .kind = GOPT_COLUMN_TIME, .group = 1},
-                                          {.title = "samples", .kind = GOPT_COLUMN_COUNT},
+                                          {.title = "own samples", .kind = GOPT_COLUMN_COUNT},
+                                          {.title = "inferences each", .kind = GOPT_COLUMN_COUNT},
                                           {.title = "runs per s", .kind = GOPT_COLUMN_NUMBER}};
     gopt_table *t = gopt_table_begin(p->d, columns, GOPT_COUNT(columns));
     for (int i = 0; i < n; i++)
         write_row(t, p->c, trial[i]);
     gopt_table_end(t);
+    write_latency_note(p, trial, n);
 }
 
 static void write_differences(const gopt_page *p, const gopt_finding_trial *chosen, const gopt_finding_trial *from)

@@ -45,6 +45,7 @@ static void write_row(const gopt_page *p, gopt_table *t, const gopt_finding_tria
     bool on_front = gopt_finding_on_front(p->c, trial->id);
     gopt_page_trial(t, p->c, trial->id);
     gopt_table_text(t, GOPT_TONE_PLAIN, "%s", on_front ? "yes" : "no");
+    gopt_page_threads(t, trial);
     gopt_page_ratio(t, &trial->speedup);
     gopt_page_verdict(t, trial->speedup.verdict, gopt_page_tie(p, &trial->speedup));
     gopt_table_figure(t, gopt_known(trial->latency.median), GOPT_TONE_PLAIN);
@@ -63,6 +64,7 @@ static void write(const gopt_page *p)
     static const gopt_column columns[] = {
         {.title = "trial", .kind = GOPT_COLUMN_TEXT},
         {.title = "front", .kind = GOPT_COLUMN_TEXT},
+        {.title = "threads", .kind = GOPT_COLUMN_COUNT, .optional = true},
         {.title = "speedup", .kind = GOPT_COLUMN_RATIO},
         {.title = "verdict", .kind = GOPT_COLUMN_TEXT},
         {.title = "median", .kind = GOPT_COLUMN_TIME},

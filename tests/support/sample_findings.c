@@ -122,7 +122,8 @@ static void fill_trial(gopt_findings *f, gopt_finding_trial *t, const row *r, co
                                         .p90 = median + median / 20,
                                         .p95 = samples > 73 ? median + median / 10 : GOPT_UNKNOWN,
                                         .p99 = samples > 368 ? median + median / 4 : GOPT_UNKNOWN,
-                                        .samples = samples};
+                                        .samples = samples,
+                                        .repeats = 1};
     t->throughput_per_s = 1e9 / (double)median;
     fill_memory(t, r, base);
     fill_compile(f, t, r);
