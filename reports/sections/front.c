@@ -82,8 +82,8 @@ static void write(const gopt_page *p)
     gopt_table_end(t);
     gopt_document_add(p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
                       "Left out: what one of these stands for, being no slower beyond the intervals, with no more "
-                      "memory (1 %) and no "
-                      "more compiling (5 %). Break-even N = T_compile / (T_base - T_run) requests. Utility U = S / (1 "
+                      "memory (1 %%) and no "
+                      "more compiling (5 %%). Break-even N = T_compile / (T_base - T_run) requests. Utility U = S / (1 "
                       "+ alpha T_compile / T_run), "
                       "alpha %s. %s",
                       gopt_page_number(alpha, p->f->settings.alpha), gopt_page_tie_note);
