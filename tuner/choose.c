@@ -181,8 +181,8 @@ static void choose_known(gopt_assessment *a, const gopt_assessed *standard)
                                       objective);
     } else if (best == standard) {
         a->chosen = standard->trial;
-        a->reason = gopt_arena_printf(&a->arena, "no candidate is known to be better than the default by %s",
-                                      objective);
+        a->reason =
+            gopt_arena_printf(&a->arena, "no candidate is known to be better than the default by %s", objective);
     } else if (is_proven(a, best, standard)) {
         a->chosen = best->trial;
         a->reason = gopt_arena_printf(&a->arena, "best by %s, better than the default beyond the noise", objective);
@@ -195,11 +195,12 @@ static void choose_known(gopt_assessment *a, const gopt_assessed *standard)
 static const gopt_assessed *promising(const gopt_assessment *a, const gopt_assessed *chosen)
 {
     const gopt_assessed *best = NULL;
-    double most = score(&a->goal, chosen, chosen->cautious_ns) * (1 - GOPT_MAX(0.03, isfinite(a->floor) ? 2 * a->floor : 0));
+    double most =
+        score(&a->goal, chosen, chosen->cautious_ns) * (1 - GOPT_MAX(0.03, isfinite(a->floor) ? 2 * a->floor : 0));
     for (int i = 0; i < a->n; i++) {
         const gopt_assessed *x = &a->at[i];
         double mine = score(&a->goal, x, x->run_ns);
-        if (keeps(&a->goal, x) && x->cautious_ns > x->run_ns && mine < most) {
+        if (x != chosen && keeps(&a->goal, x) && x->cautious_ns > x->run_ns && mine < most) {
             best = x;
             most = mine;
         }
@@ -207,10 +208,16 @@ static const gopt_assessed *promising(const gopt_assessment *a, const gopt_asses
     return best;
 }
 
-static void name_promising(gopt_assessment *a)
+/* What short races say counts for less, and readers of the tables should know. */
+static void add_races(gopt_assessment *a)
 {
     const gopt_assessed *chosen = gopt_assess_find(a, a->chosen), *other = chosen ? promising(a, chosen) : NULL;
-    if (other && a->reason && !a->unmet)
+    if (a->unmet || !chosen || !a->reason)
+        return;
+    if (chosen->cautious_ns > chosen->run_ns)
+        a->reason =
+            gopt_arena_printf(&a->arena, "%s; it was not in the final: its times are those of short races", a->reason);
+    if (other)
         a->reason = gopt_arena_printf(&a->arena, "%s; trial %d did better in short races, but was not in the final",
                                       a->reason, other->trial);
 }
@@ -231,7 +238,7 @@ void gopt_assess_choose(gopt_assessment *a)
     if (by_median)
         a->goal.objective = GOPT_OBJECTIVE_latency;
     choose_known(a, standard);
-    name_promising(a);
+    add_races(a);
     if (!by_median)
         return;
     a->goal.objective = GOPT_OBJECTIVE_p99;
