@@ -32,11 +32,15 @@ static bool is_masked(const double *bias, int64_t t)
     return bias || t == 0;
 }
 
-static void softmax(double *v, int64_t n, bool plain)
+static void softmax(double *v, int64_t n, bool plain, const double *sink)
 {
     double max = gopt_axis_largest(v, n), sum = 0;
+    if (sink)
+        max = GOPT_MAX(max, *sink);
     if (max == -INFINITY && !plain)
         max = 0;
+    if (sink)
+        sum = exp(*sink - max);
     for (int64_t j = 0; j < n; j++)
         sum += v[j] = exp(v[j] - max);
     for (int64_t j = 0; j < n && sum != 0; j++)
@@ -62,7 +66,7 @@ void gopt_attention_head_run(const gopt_attention_head *h, double *y)
         if (!h->like_softmax && is_masked(h->bias ? h->bias + i * h->t : NULL, h->t))
             memset(row, 0, (size_t)h->t * sizeof *row);
         else
-            softmax(row, h->t, h->like_softmax);
+            softmax(row, h->t, h->like_softmax, h->sink);
     }
     keep(h, GOPT_ATTENTION_WEIGHTS);
     memset(y, 0, (size_t)(h->s * h->dv) * sizeof *y);

@@ -20,6 +20,7 @@ typedef struct gopt_attention_head {
     const double *keep;      /* s x t: where 0 the score is `fill`, before the bias; NULL: none */
     double fill;
     const double *bias;      /* s x t, -inf where masked; NULL: none */
+    const double *sink;      /* one more score in the sum of softmax, of no value; NULL: none */
     bool like_softmax;       /* a query that may look at no key gives NaN */
     double *scores, *turned; /* room for s x t and for t x d */
     gopt_attention_stage stage;

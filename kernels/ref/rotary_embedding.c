@@ -1,5 +1,5 @@
 /* rotary_embedding.c: RotaryEmbedding: pairs of elements of every head are rotated by the angle of their position. */
-#include "ref/operand.h"
+#include "ref/rotary_embedding.h"
 
 enum { X, COS, SIN, POSITIONS };
 
@@ -60,8 +60,7 @@ static gopt_status infer(gopt_infer *x, gopt_err *e)
     return gopt_ref_equal(x->in[POSITIONS].dim[1], x->in[X].dim[x->in[X].rank - 2], "lengths of X and position_ids", e);
 }
 
-/* Rotates the pairs of one head in place. */
-static void rotate(double *v, const double *cosine, const double *sine, int64_t half, bool interleaved)
+void gopt_ref_rotate(double *v, const double *cosine, const double *sine, int64_t half, bool interleaved)
 {
     for (int64_t i = 0; i < half; i++) {
         double *a = &v[interleaved ? 2 * i : i], *b = &v[interleaved ? 2 * i + 1 : half + i];
@@ -111,7 +110,7 @@ static gopt_status run(gopt_exec *x, gopt_err *e)
             GOPT_TRY(find_row(x, b, s, length, &row, e));
             for (int64_t h = 0; h < heads; h++) {
                 int64_t at = split ? (b * heads + h) * length + s : (b * length + s) * heads + h;
-                rotate(v + at * size, cosine + row * half, sine + row * half, half, interleaved);
+                gopt_ref_rotate(v + at * size, cosine + row * half, sine + row * half, half, interleaved);
             }
         }
     gopt_ref_store(x, 0, v);
