@@ -71,11 +71,13 @@ static gopt_status save(const artist *a, const gopt_drawing *d, const char *exte
 
 static void write_preamble(gopt_text *t, const gopt_drawing *d, int height)
 {
-    gopt_text_add(t, "# Draw it again: gnuplot %s.gp\n", d->stem);
-    gopt_text_add(t, "reset\ndata = '%s.tsv'\n", d->stem);
+    gopt_text_add(t, "# Draw it again, from any folder: gnuplot PATH/%s.gp writes %s.svg beside it.\nreset\n", d->stem,
+                  d->stem);
+    gopt_text_add(t, "folder = exists('ARG0') ? ARG0[1:strlen(ARG0) - strlen('%s.gp')] : ''\n", d->stem);
+    gopt_text_add(t, "data = folder.'%s.tsv'\n", d->stem);
     gopt_text_add(t, "set terminal svg size %d,%d dynamic name '%s' font 'sans-serif,13' noenhanced background '%s'\n",
                   WIDTH, height, d->stem, GOPT_FIGURE_GROUND);
-    gopt_text_add(t, "set output exists('part') ? part : '%s.svg'\n", d->stem);
+    gopt_text_add(t, "set output exists('part') ? part : folder.'%s.svg'\n", d->stem);
     gopt_text_put(t, "set encoding utf8\nset datafile separator tab\nset datafile missing 'NaN'\n");
     gopt_text_add(t, "ink = '%s'; quiet = '%s'; grid = '%s'; better = '%s'; worse = '%s'; other = '%s'\n",
                   GOPT_FIGURE_INK, GOPT_FIGURE_QUIET, GOPT_FIGURE_GRID, GOPT_FIGURE_BETTER, GOPT_FIGURE_WORSE,
@@ -231,8 +233,7 @@ gopt_status gopt_gallery_draw(gopt_gallery *out, const gopt_findings *f, const c
         return gopt_oom(e);
     if (!gopt_process_find("gnuplot", a.program, sizeof(a.program)))
         out->problem =
-            "The figures were not drawn: gnuplot is not installed. With it, `cd plots && gnuplot *.gp` draws "
-            "them.";
+            "The figures were not drawn: gnuplot is not installed. With it, `gnuplot plots/*.gp` draws them.";
     a.deadline = gopt_clock_monotonic() + LIMIT_S * GOPT_NS_PER_S;
     for (int c = 0; c < f->n_clusters; c++)
         for (int i = 0; gopt_figures[i]; i++)

@@ -87,7 +87,7 @@ static void every_figure_is_drawn(void **state)
         char name[64];
         if (!d || !d->svg)
             fail_msg("%s was not drawn", gopt_figures[i]->name);
-        snprintf(name, sizeof(name), "data = '%s.tsv'", d->stem);
+        snprintf(name, sizeof(name), "data = folder.'%s.tsv'", d->stem);
         assert_content(*state, d->stem, "gp", name);
         assert_content(*state, d->stem, "svg", d->title);
         assert_true(strlen(d->svg) > 4000);
@@ -106,8 +106,13 @@ static void a_reader_draws_them_again(void **state)
     gopt_process_result r;
     gopt_err e = {0};
     const char *argv[] = {
-        "sh", "-c",   "export LC_ALL=C.UTF-8; cd \"$1\" && rm ./*.svg && for s in ./*.gp; do gnuplot $s || exit; done",
-        "sh", *state, NULL};
+        "sh",
+        "-c",
+        "export LC_ALL=C.UTF-8; cd \"$1\" && rm ./*.svg && for s in ./*.gp; do gnuplot $s || exit; done && "
+        "rm ./*.svg && cd / && for s in \"$1\"/*.gp; do gnuplot \"$s\" || exit; done",
+        "sh",
+        *state,
+        NULL};
     assert_ok(gopt_process_run(&r, argv, INT64_C(20000000000), &e), &e);
     if (r.exit_code != 0 || r.output.n > 0)
         fail_msg("gnuplot: %s", gopt_text_str(&r.output));
