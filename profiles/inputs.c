@@ -43,12 +43,17 @@ static bool any_converts(const gopt_graph *g)
     return false;
 }
 
+bool gopt_input_case_applies(gopt_input_case c, const gopt_graph *g)
+{
+    bool applies = c == GOPT_INPUT_RANDOM || c == GOPT_INPUT_ZEROS;
+    for (int i = 0; i < g->n_inputs && !applies; i++)
+        applies = gopt_dtype_is_float(g->inputs[i]->fact.dtype);
+    return applies;
+}
+
 bool gopt_input_case_fits(gopt_input_case c, const gopt_graph *g)
 {
-    bool floats = c == GOPT_INPUT_RANDOM || c == GOPT_INPUT_ZEROS;
-    for (int i = 0; i < g->n_inputs && !floats; i++)
-        floats = gopt_dtype_is_float(g->inputs[i]->fact.dtype);
-    return floats && (c < GOPT_INPUT_NAN || !any_converts(g));
+    return gopt_input_case_applies(c, g) && (c < GOPT_INPUT_NAN || !any_converts(g));
 }
 
 /* What reading the users of an integer input tells of its values. */

@@ -14,7 +14,9 @@ typedef enum gopt_input_case {
     GOPT_INPUT_CASES
 } gopt_input_case;
 const char *gopt_input_case_name(gopt_input_case c);
-/* Whether inputs of this case tell more than random ones: there are floats, and what is no number is not turned into an
+/* Whether the model has inputs that this case says something about: all but random and zeros are about floats. */
+bool gopt_input_case_applies(gopt_input_case c, const gopt_graph *g);
+/* Whether inputs of this case tell more than random ones: it applies, and what is no number is not turned into an
  * integer, which no rule says how. */
 bool gopt_input_case_fits(gopt_input_case c, const gopt_graph *g);
 

@@ -96,12 +96,34 @@ static void a_given_tolerance_holds_instead(void **state)
     assert_int_equal(verify(&p, GOPT_TOLERANCE_DEFAULT, NULL, &e), GOPT_EDIFF);
     assert_int_equal(verify(&p, (gopt_tolerance){.rel = 0.01, .abs = 0.2}, NULL, &e), GOPT_OK);
     assert_int_equal(verify(&p, (gopt_tolerance){.rel = 0.01, .abs = 0}, NULL, &e), GOPT_EDIFF);
-    assert_int_equal(verify(&p, (gopt_tolerance){.rel = 0.01, .abs = -1}, NULL, &e), GOPT_EDIFF);
     assert_int_equal(verify(&p, (gopt_tolerance){.rel = -1, .abs = 1}, NULL, &e), GOPT_OK);
     assert_int_equal(verify(&p, (gopt_tolerance){.rel = -1, .abs = -1, .slack.abs = 0.5}, NULL, &e), GOPT_OK);
     assert_int_equal(verify(&p, (gopt_tolerance){.rel = -1, .abs = -1, .slack.abs = 0.3}, NULL, &e), GOPT_EDIFF);
     const pair exact = {GOPT_DTYPE_I32, {5, 0, 0, 0}, {4, 0, 0, 0}, false};
     assert_int_equal(verify(&exact, (gopt_tolerance){.rel = -1, .abs = 1}, NULL, &e), GOPT_OK);
+}
+
+/* The figure that is told, the largest error over the largest value, is the one that is held against it. */
+static void one_number_is_of_the_largest_value(void **state)
+{
+    (void)state;
+    gopt_err e = {0};
+    const gopt_tolerance percent = {.rel = 0.01, .abs = -1}, tiny = {.rel = 1e-12, .abs = -1};
+    static const struct {
+        pair p;
+        gopt_status want;
+    } rows[] = {{{GOPT_DTYPE_F32, {100.5, 0.9, 0, 0}, {100, 0, 0, 0}, false}, GOPT_OK},
+                {{GOPT_DTYPE_F32, {101.5, 0, 0, 0}, {100, 0, 0, 0}, false}, GOPT_EDIFF},
+                {{GOPT_DTYPE_F64, {100, 1.1, 0, 0}, {100, 0, 0, 0}, false}, GOPT_EDIFF},
+                {{GOPT_DTYPE_U8, {101, 0, 0, 0}, {100, 0, 0, 0}, false}, GOPT_OK},
+                {{GOPT_DTYPE_U8, {102, 0, 0, 0}, {100, 0, 0, 0}, false}, GOPT_EDIFF},
+                {{GOPT_DTYPE_I32, {1001, 0, 0, 0}, {1000, 0, 0, 0}, false}, GOPT_EDIFF}};
+    for (int i = 0; i < GOPT_COUNT(rows); i++)
+        if (verify(&rows[i].p, percent, NULL, &e) != rows[i].want)
+            fail_msg("row %d: %s", i, e.msg);
+    const pair near = {GOPT_DTYPE_F32, {1, 1.5e-7, 0, 0}, {1, 0, 0, 0}, false};
+    assert_int_equal(verify(&near, GOPT_TOLERANCE_DEFAULT, NULL, &e), GOPT_OK);
+    assert_int_equal(verify(&near, tiny, NULL, &e), GOPT_EDIFF);
 }
 
 static void the_message_names_the_first_element_and_errors_are_reported(void **state)
@@ -278,6 +300,7 @@ int main(void)
         cmocka_unit_test(every_type_has_its_tolerance),
         cmocka_unit_test(nan_equals_nan_and_infinities_equal_themselves),
         cmocka_unit_test(a_given_tolerance_holds_instead),
+        cmocka_unit_test(one_number_is_of_the_largest_value),
         cmocka_unit_test(the_message_names_the_first_element_and_errors_are_reported),
         cmocka_unit_test(long_tensors_are_compared_to_their_end),
         cmocka_unit_test(wide_integers_are_exact),

@@ -86,8 +86,10 @@ static void add_settings(cJSON *root, const gopt_tune_options *o)
 {
     char tolerance[64] = "by element type";
     cJSON *s = cJSON_AddObjectToObject(root, "settings");
-    if (o->tolerance.rel >= 0)
-        snprintf(tolerance, sizeof tolerance, "rel %g", o->tolerance.rel);
+    if (o->tolerance.rel >= 0 && o->tolerance.abs >= 0)
+        snprintf(tolerance, sizeof tolerance, "%g of each value and %g", o->tolerance.rel, o->tolerance.abs);
+    else if (o->tolerance.rel >= 0)
+        snprintf(tolerance, sizeof tolerance, "%g of the largest value", o->tolerance.rel);
     text(s, "preset", o->preset ? o->preset : "max-autotune");
     text(s, "search", o->sampler ? o->sampler : "auto");
     text(s, "tolerance", tolerance);

@@ -1,6 +1,7 @@
 /* inspect_model.c: an ONNX model: statistics, inputs and outputs, operators and what runs them, memory. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -139,13 +140,26 @@ static void put_coverage(const gopt_inspection *x, const gopt_coverage *c, gopt_
                   gopt_text_bytes(d, (double)c->workspace));
 }
 
-static void put_info(const gopt_inspection *x, const gopt_model_info *info)
+/* What passes, trace and report count is what import leaves: constants have become weights, functions their bodies. */
+static void put_nodes(const gopt_inspection *x, int in_file, int imported)
+{
+    char text[64];
+    snprintf(text, sizeof text, in_file == imported ? "%d" : "%d in the file, %d after import", in_file, imported);
+    if (x->text)
+        gopt_inspect_text(x, NULL, "nodes", text);
+    if (!x->json)
+        return;
+    gopt_json_number(x->json, "nodes", in_file);
+    gopt_json_number(x->json, "nodes_imported", imported);
+}
+
+static void put_info(const gopt_inspection *x, const gopt_model_info *info, const gopt_graph *g)
 {
     gopt_inspect_text(x, "sha256", "sha256", info->sha256);
     gopt_inspect_text(x, "producer", "producer", info->producer);
     gopt_inspect_number(x, "ir_version", "IR version", (double)info->ir_version);
     gopt_inspect_number(x, "opset", "opset", (double)info->opset);
-    gopt_inspect_number(x, "nodes", "nodes", info->nodes);
+    put_nodes(x, info->nodes, gopt_graph_count(g));
     gopt_inspect_bytes(x, "parameters_bytes", "parameters", (double)info->parameters_bytes);
 }
 
@@ -167,7 +181,7 @@ gopt_status gopt_inspect_model(const gopt_inspection *x, gopt_err *e)
         gopt_graph_free(g);
         return gopt_fail(e, s, "%s: %s", x->path, why.msg);
     }
-    put_info(x, &info);
+    put_info(x, &info, g);
     if (x->text) {
         text_values(x, "inputs", g, g->inputs, g->n_inputs);
         text_values(x, "outputs", g, g->outputs, g->n_outputs);

@@ -53,7 +53,8 @@ static const gopt_option options[] = {
     {"--max-compile", 0, "DURATION", gopt_parse_duration, FIELD(max_compile_s), "compile time the choice may need"},
     {"--max-latency", 0, "DURATION", gopt_parse_duration, FIELD(max_latency_s), "median latency the choice may have"},
     {"--tolerance", 0, "REL[,ABS]", gopt_parse_text, FIELD(tolerance),
-     "error that a candidate may show against the reference\n(default: by element type)"},
+     "error that a candidate may show against the reference: REL of an\noutput's largest value; with ABS, REL of each "
+     "value and ABS more\n(default: by element type)"},
     {"--precision", 0, "LIST", gopt_parse_text, FIELD(precision),
      "types that weights may be kept in: f16,bf16,int8 (default: the\nmodel's own); candidates outside --tolerance are "
      "turned down"},

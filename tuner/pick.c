@@ -36,19 +36,35 @@ static gopt_status set_pipeline(gopt_config *c, const char *text, gopt_err *e)
     return GOPT_OK;
 }
 
+static void warn_of_threads(const char *option, int n)
+{
+    gopt_err warning;
+    int most = gopt_cpu_count();
+    if (n <= most)
+        return;
+    gopt_fail(&warning, GOPT_EUSAGE, "%s: %d is more than the number of processors, %d", option, n, most);
+    gopt_error_print("gopt", &warning);
+}
+
 gopt_status gopt_parse_threads(void *field, const char *text, gopt_err *e)
 {
-    int n, most = gopt_cpu_count();
-    gopt_err warning;
+    int n;
     GOPT_TRY(gopt_parse_count(&n, text, e));
     if (n < 1)
         return gopt_fail(e, GOPT_EUSAGE, "at least 1 is needed");
-    if (n > most) {
-        gopt_fail(&warning, GOPT_EUSAGE, "--threads: %d is more than the number of processors, %d", n, most);
-        gopt_error_print("gopt", &warning);
-    }
+    warn_of_threads("--threads", n);
     *(int *)field = n;
     return GOPT_OK;
+}
+
+/* What is no assignment of a knob is found when all of them are known. */
+gopt_status gopt_parse_set(void *field, const char *text, gopt_err *e)
+{
+    static const char threads[] = "engine.threads=";
+    int n;
+    if (!strncmp(text, threads, sizeof threads - 1) && !gopt_parse_count(&n, text + sizeof threads - 1, NULL))
+        warn_of_threads("--set engine.threads", n);
+    return gopt_parse_words(field, text, e);
 }
 
 gopt_status gopt_pick_config(gopt_config *out, const gopt_pick *p, gopt_err *e)

@@ -26,7 +26,7 @@ typedef struct gopt_pick {
     }
 #define GOPT_PICK_SET(T, member)                                                                                       \
     {                                                                                                                  \
-        "--set", 0, "KNOB=VALUE", gopt_parse_words, offsetof(T, member.set),                                           \
+        "--set", 0, "KNOB=VALUE", gopt_parse_set, offsetof(T, member.set),                                             \
             "one knob, repeatable (gopt-tune --list knobs)"                                                            \
     }
 #define GOPT_PICK_THREADS(T, member)                                                                                   \
@@ -34,7 +34,9 @@ typedef struct gopt_pick {
         "--threads", 0, "N", gopt_parse_threads, offsetof(T, member.threads), "threads of one inference"               \
     }
 
-gopt_option_parse gopt_parse_threads; /* [int] 1 and up; says on stderr when there are not as many processors */
+/* Both say on stderr when there are not as many processors as threads. */
+gopt_option_parse gopt_parse_threads; /* [int] 1 and up */
+gopt_option_parse gopt_parse_set;     /* [gopt_words] */
 
 gopt_status gopt_pick_config(gopt_config *out, const gopt_pick *p, gopt_err *e);
 

@@ -13,7 +13,10 @@ static bool is_small_float(gopt_dtype d)
 static gopt_tolerance resolve(gopt_tolerance t, gopt_dtype d, double largest)
 {
     double rel = 0, abs = 0;
-    if (d == GOPT_DTYPE_F32) {
+    if (t.rel >= 0 && t.abs < 0) { /* one number was given: of floats */
+        abs = gopt_dtype_is_float(d) ? t.rel * largest : d == GOPT_DTYPE_U8 || d == GOPT_DTYPE_I8;
+        t.rel = 0;
+    } else if (d == GOPT_DTYPE_F32) {
         rel = 1e-3;
         abs = 1e-4 * largest + 1e-7;
     } else if (d == GOPT_DTYPE_F64) {
@@ -105,7 +108,7 @@ static gopt_status compare_wide(const gopt_tensor *got, const gopt_tensor *want,
 
 static bool is_exact_and_wide(gopt_dtype d, gopt_tolerance t)
 {
-    return gopt_dtype_is_int(d) && gopt_dtype_bits(d) == 64 && t.rel <= 0 && t.abs <= 0;
+    return gopt_dtype_is_int(d) && gopt_dtype_bits(d) == 64 && (t.abs < 0 || (t.rel <= 0 && t.abs <= 0));
 }
 
 /* Complex numbers are compared by their parts. */
@@ -178,6 +181,6 @@ gopt_status gopt_tolerance_parse(gopt_tolerance *out, const char *text, gopt_err
         sound = end != second && out->abs >= 0 && isfinite(out->abs);
     }
     if (!sound || *end)
-        return gopt_fail(e, GOPT_EUSAGE, "'%.40s': REL[,ABS] expected, such as 1e-3,1e-5", text);
+        return gopt_fail(e, GOPT_EUSAGE, "'%.40s': REL[,ABS] expected, such as 1e-3 or 1e-3,1e-5", text);
     return GOPT_OK;
 }

@@ -4,9 +4,10 @@
 
 #include "tensor.h"
 
-/* |got - want| <= abs + rel * |want|. A negative field means the default of the dtype, where abs scales with the
- * largest |want|: float32 1e-4 max|want| + 1e-3 |want|; float16 and narrower 1e-2 of both; float64 1e-6; 8-bit integers
- * one quantization step; other integers, bools and strings exact. NaN equals NaN, infinities equal themselves. */
+/* |got - want| <= abs + rel * |want|. A negative abs beside a rel that is given: |got - want| <= rel * max|want| for
+ * floats. Otherwise a negative field means the default of the dtype, where abs scales with the largest |want|: float32
+ * 1e-4 max|want| + 1e-3 |want|; float16 and narrower 1e-2 of both; float64 1e-6. 8-bit integers one quantization step,
+ * other integers, bools and strings exact, unless both are given. NaN equals NaN, infinities equal themselves. */
 typedef struct gopt_slack { /* what rounding alone does to a result of the model */
     double abs;             /* added to what is allowed of floats */
     int64_t strays;         /* elements that may be anything: those that rounding decides, such as an index of equals */

@@ -43,6 +43,7 @@ drop_dead ...
 $ gopt trace s.onnx --pipeline none --seconds 0.01 --json
 {
 	"shape":	"",
+	"nodes_in_file":	...,
 	"steps":	[{
 			"pass":	null,
 ...

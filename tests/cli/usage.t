@@ -12,7 +12,7 @@ $ gopt bench a --secnds 3
 ! gopt: --secnds: unknown option; did you mean --seconds?
 = 2
 $ gopt verify a --tolerance x
-! gopt: --tolerance: 'x': REL[,ABS] expected, such as 1e-3,1e-5
+! gopt: --tolerance: 'x': REL[,ABS] expected, such as 1e-3 or 1e-3,1e-5
 = 2
 $ gopt verify a --pipeline default --preset debug
 ! gopt: --pipeline and --preset: only one of them can say which passes run
@@ -37,6 +37,10 @@ $ gopt compile a -o b --threads 0
 = 2
 $ gopt compile a -o b --threads 4000
 ! gopt: --threads: 4000 is more than the number of processors, ...
+! gopt: a: No such file or directory
+= 3
+$ gopt compile a -o b --set engine.threads=250
+! gopt: --set engine.threads: 250 is more than the number of processors, ...
 ! gopt: a: No such file or directory
 = 3
 $ gopt bench a --seconds 0

@@ -57,6 +57,7 @@ typedef struct trace {
     const options *o;
     gopt_workplace place;
     gopt_graph *graph; /* imported */
+    int nodes_in_file;
     gopt_config config;
     int pass[GOPT_SETTINGS_MAX], n_passes;
     int64_t length;
@@ -246,6 +247,8 @@ static gopt_status tell_text(const trace *t, gopt_err *e)
     gopt_text out = {0};
     if (t->out->shape[0])
         gopt_text_add(&out, "%s%s\n", t->out->shape, t->out->made_up ? " (choose with --shape)" : "");
+    if (t->nodes_in_file != t->out->row[0].nodes_after)
+        gopt_text_add(&out, "%d nodes in the file, %d after import\n", t->nodes_in_file, t->out->row[0].nodes_after);
     gopt_text_add(&out, "%-22s %6s %6s %6s %6s %6s %10s %10s %9s  %s\n", "after pass", "nodes", "steps", "native",
                   "gener.", "refer.", "activat.", "predicted", "pass took", "latency [95 %]");
     for (int i = 0; i <= t->out->n; i++)
@@ -260,6 +263,7 @@ static gopt_status tell_json(const trace *t, gopt_err *e)
 {
     cJSON *root = cJSON_CreateObject();
     gopt_json_text(root, "shape", t->out->shape);
+    gopt_json_number(root, "nodes_in_file", t->nodes_in_file);
     cJSON *list = cJSON_AddArrayToObject(root, "steps");
     for (int i = 0; i <= t->out->n; i++) {
         const row *r = &t->out->row[i];
@@ -290,10 +294,12 @@ static gopt_status run(void *o, const char *const *operand, int n, gopt_err *e)
     trace t = {.o = o};
     (void)n;
     char path[PATH_MAX];
+    gopt_model_info info;
     GOPT_TRY(gopt_pick_config(&t.config, &t.o->pick, e));
     GOPT_TRY(gopt_subject_model(path, sizeof path, operand[0], e));
     t.n_passes = gopt_config_pipeline(&t.config, t.pass);
-    GOPT_TRY(gopt_model_import(&t.graph, path, NULL, e));
+    GOPT_TRY(gopt_model_import(&t.graph, path, &info, e));
+    t.nodes_in_file = info.nodes;
     t.out = mmap(NULL, sizeof *t.out, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     gopt_status s = t.out == MAP_FAILED ? gopt_oom(e) : GOPT_OK;
     gopt_workplace_open(&t.place);
@@ -329,6 +335,7 @@ const gopt_command gopt_command_trace = {
     .most = 1,
     .doc = "Shows what every pass does: nodes, kernels, memory, predicted cost, measured latency.",
     .more =
+        "Nodes are counted after import, which makes constants weights and puts functions in their places.\n"
         "Each row is the pipeline cut off after that pass, compiled and timed. Rows are timed one after the other, so\n"
         "small differences are noise: gopt bench --against compares two in turns.\n\n"
         "Examples:\n"
