@@ -4,12 +4,14 @@
 
 #include "base/text.h"
 #include "cli.h"
+#include "graph.h"
 #include "json.h"
 
 typedef struct gopt_inspection {
     const char *path;
     const gopt_shapes *shapes; /* of a model's symbolic dimensions */
     bool verbose;              /* every step, every trial */
+    double headroom;           /* bytes for which a model's largest batch is wanted; 0: it is not */
     gopt_text *text;           /* one of both: the other is NULL */
     cJSON *json;
 } gopt_inspection;
@@ -18,6 +20,8 @@ gopt_status gopt_inspect_model(const gopt_inspection *x, gopt_err *e);
 gopt_status gopt_inspect_manifest(const gopt_inspection *x, gopt_err *e);
 gopt_status gopt_inspect_bundle(const gopt_inspection *x, gopt_err *e);
 gopt_status gopt_inspect_study(const gopt_inspection *x, gopt_err *e);
+
+gopt_status gopt_inspect_headroom(const gopt_inspection *x, const gopt_graph *g, gopt_err *e); /* part of a model's */
 
 /* ---- for the parts: a line of text "  label   value" or a member of the JSON ---- */
 void gopt_inspect_text(const gopt_inspection *x, const char *name, const char *label, const char *value);

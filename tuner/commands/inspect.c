@@ -9,6 +9,7 @@
 
 typedef struct options {
     gopt_shapes shapes;
+    double headroom;
     bool json, verbose;
 } options;
 
@@ -75,7 +76,9 @@ static gopt_status run(void *opts, const char *const *operand, int n, gopt_err *
     gopt_text text = {0};
     (void)n;
     GOPT_TRY(gopt_subject_resolve(&kind, path, sizeof path, operand[0], e));
-    gopt_inspection x = {.path = path, .shapes = &o->shapes, .verbose = o->verbose};
+    if (o->headroom > 0 && kind != GOPT_SUBJECT_MODEL)
+        return gopt_fail(e, GOPT_EUSAGE, "--headroom: a model is needed, and %s is none", operand[0]);
+    gopt_inspection x = {.path = path, .shapes = &o->shapes, .verbose = o->verbose, .headroom = o->headroom};
     if (!o->json)
         x.text = &text;
     else if (!(x.json = cJSON_CreateObject()))
@@ -96,6 +99,8 @@ static gopt_status run(void *opts, const char *const *operand, int n, gopt_err *
 
 static const gopt_option rows[] = {
     {"--shape", 0, "NAME=N,..", gopt_parse_shapes, offsetof(options, shapes), "sizes of a model's symbolic dimensions"},
+    {"--headroom", 0, "SIZE", gopt_parse_bytes, offsetof(options, headroom),
+     "the largest batch of a model that fits so much memory, before and after optimization"},
     {"--verbose", 'v', NULL, NULL, offsetof(options, verbose), "every step of a bundle, every trial of a study"},
     {"--json", 0, NULL, NULL, offsetof(options, json), "one JSON object"},
     {0}};
@@ -107,9 +112,11 @@ const gopt_command gopt_command_inspect = {
     .most = 1,
     .doc = "Says what is in a file: statistics, operator coverage, shapes, memory, choices, trials.",
     .more = "A model's operators are counted by what runs them without any optimization: native kernels or the "
-            "reference.\n\n"
+            "reference. The batch of --headroom is found by compiling and verified by one run within the limit; what\n"
+            "counts is weights, activations, workspace and runtime of one engine, not the caller's inputs.\n\n"
             "Examples:\n"
             "  gopt inspect net.onnx --shape batch=8\n"
+            "  gopt inspect net.onnx --headroom 512M\n"
             "  gopt inspect net.gopt/manifest.yaml\n"
             "  gopt inspect net.gopt/bundles/trial-7.gopt -v\n"
             "  gopt inspect net.gopt/study.db --json\n",
