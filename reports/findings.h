@@ -80,6 +80,8 @@ typedef struct gopt_finding_trial {
     double max_abs, max_rel; /* error against the reference */
 } gopt_finding_trial;
 
+#define GOPT_REST_CHANGED 0.05 /* a rest_change up to this is none */
+
 typedef struct gopt_finding_single { /* baseline + one pass */
     const char *pass;
     int trial;
@@ -91,6 +93,7 @@ typedef struct gopt_finding_single { /* baseline + one pass */
     double amdahl_predicted, amdahl_ceiling;
     bool removed;           /* nothing is left of those operators: S_p is without bound, and the ceiling predicted */
     const char *bottleneck; /* what the time outside those operators does; NULL: not traced */
+    double rest_change;     /* of that time from the baseline's trace to its own: 0.1 is 10 % longer */
 } gopt_finding_single;
 
 typedef struct gopt_finding_left_out { /* default - one pass */
@@ -137,6 +140,7 @@ typedef struct gopt_finding_ban { /* a pass that was found at fault and left out
 typedef struct gopt_finding_step { /* the default pipeline, pass after pass */
     const char *pass;
     int64_t nodes_before, nodes_after, kernels_after, arena_after, latency;
+    bool idle; /* it found nothing to do */
 } gopt_finding_step;
 
 typedef struct gopt_finding_regime { /* `trial` wins from `from` to just before `to`; to is NAN when unbounded */
@@ -241,6 +245,11 @@ typedef struct gopt_finding_settings { /* constraints unknown: none */
     const gopt_finding_fact *more; /* preset, search, threads, tolerance, ... */
     int n_more;
 } gopt_finding_settings;
+
+/* Beyond one of these the machine was unquiet: shares of the rounds, of all processors' time. */
+#define GOPT_UNQUIET_ROUNDS 0.2
+#define GOPT_UNQUIET_OTHERS 0.1
+#define GOPT_UNQUIET_STEAL 0.01
 
 typedef struct gopt_finding_noise {
     double floor; /* on ln of a ratio */

@@ -86,6 +86,7 @@ static void singles(gopt_tree *b, cJSON *effects, const gopt_finding_cluster *c)
         gopt_tree_number(b, o, "amdahl_predicted", s->amdahl_predicted);
         gopt_tree_number(b, o, "amdahl_ceiling", s->amdahl_ceiling);
         gopt_tree_text(b, o, "bottleneck", s->bottleneck);
+        gopt_tree_number(b, o, "rest_change", s->rest_change);
     }
 }
 
@@ -148,6 +149,7 @@ static void steps(gopt_tree *b, cJSON *effects, const gopt_finding_cluster *c)
         gopt_tree_known(b, o, "kernels_after", s->kernels_after);
         gopt_tree_known(b, o, "arena_after", s->arena_after);
         gopt_tree_known(b, o, "latency", s->latency);
+        gopt_tree_truth(b, o, "idle", s->idle);
     }
 }
 

@@ -94,16 +94,16 @@ void gopt_page_verdict(gopt_table *t, gopt_finding_verdict v, const char *name)
         gopt_table_text(t, GOPT_TONE_MUTED, "n/a");
 }
 
-static double counts_beyond(const gopt_finding_noise *n)
+double gopt_page_beyond(const gopt_page *p)
 {
-    return fmax(0.01, isfinite(n->floor) ? 2 * n->floor : 0);
+    return fmax(0.01, isfinite(p->f->noise.floor) ? 2 * p->f->noise.floor : 0);
 }
 
 const char *gopt_page_tie(const gopt_page *p, const gopt_finding_ratio *r)
 {
     if (r->verdict != GOPT_FINDING_TIE || (r->lo <= 1 && r->hi >= 1))
         return gopt_finding_verdict_name(r->verdict);
-    return fabs(log(r->value)) > counts_beyond(&p->f->noise) ? "tie (FDR)" : "tie (noise)";
+    return fabs(log(r->value)) > gopt_page_beyond(p) ? "tie (FDR)" : "tie (noise)";
 }
 
 const char gopt_page_tie_note[] = "Ties whose own interval excludes 1 say why: \"tie (noise)\" is not beyond what "

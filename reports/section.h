@@ -45,6 +45,7 @@ gopt_tone gopt_page_tone(gopt_finding_verdict v);
 /* A tie whose own interval excludes 1 says why it is one: "tie (noise)" when it is not beyond what counts, "tie (FDR)"
  * when the correction for many comparisons at once takes it back; other verdicts by their name. NULL when unknown. */
 const char *gopt_page_tie(const gopt_page *p, const gopt_finding_ratio *r);
+double gopt_page_beyond(const gopt_page *p);          /* |ln| of a ratio up to which it counts as a tie */
 extern const char gopt_page_tie_note[];               /* below a table that shows them */
 double gopt_known(int64_t v);                         /* NAN for GOPT_UNKNOWN */
 const char *gopt_page_number(char buf[32], double v); /* "0.001", "n/a" */

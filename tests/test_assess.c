@@ -164,6 +164,28 @@ static void findings_say_what_the_study_says(void **state)
     gopt_study_close(s);
 }
 
+/* The report names the limits beyond which it says that the machine was unquiet. */
+static void the_limits_of_trust_are_those_that_are_named(void **state)
+{
+    const double limit[] = {GOPT_UNQUIET_ROUNDS, GOPT_UNQUIET_OTHERS, GOPT_UNQUIET_STEAL};
+    gopt_study *s = test_study_make(*state, NULL, NULL, 0, 40);
+    for (int i = 0; i < 2 * GOPT_COUNT(limit); i++) {
+        double share[3] = {0, 0, 0};
+        char json[160];
+        gopt_err e = {0};
+        gopt_findings *f;
+        share[i / 2] = limit[i / 2] * (i % 2 ? 1.01 : 0.99);
+        snprintf(json, sizeof json,
+                 "{\"rounds\":10000,\"rounds_flagged\":%.0f,\"disturbance\":{\"others\":%g,\"steal\":%g}}",
+                 10000 * share[0], share[1], share[2]);
+        assert_ok(gopt_study_set(s, "about", json, &e), &e);
+        assert_ok(gopt_decide(&f, s, &gopt_goal_default, &e), &e);
+        assert_true(f->noise.unquiet == (i % 2 == 1));
+        gopt_findings_free(f);
+    }
+    gopt_study_close(s);
+}
+
 /* 299 samples and more have a p99, but not where one of them is the mean of two inferences. */
 static void means_have_no_percentiles(void **state)
 {
@@ -193,9 +215,10 @@ static void means_have_no_percentiles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(speedups_do_not_see_the_drift), T(a_tie_keeps_the_default),      T(objectives_and_constraints_decide),
-        T(regimes_name_the_winners),      T(too_few_rounds_are_no_result), T(findings_say_what_the_study_says),
-        T(means_have_no_percentiles),
+        T(speedups_do_not_see_the_drift),     T(a_tie_keeps_the_default),
+        T(objectives_and_constraints_decide), T(regimes_name_the_winners),
+        T(too_few_rounds_are_no_result),      T(findings_say_what_the_study_says),
+        T(means_have_no_percentiles),         T(the_limits_of_trust_are_those_that_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,6 +169,7 @@ static void what_is_one_plan_is_told_once(void **state)
     gopt_finding_cluster *c = &f->clusters[0];
     gopt_finding_left_out left = c->left_out[0];
     left.slowdown = (gopt_finding_ratio){1, 1, 1, GOPT_FINDING_TIE};
+    left.trial = c->default_trial;
     c->left_out = &left;
     c->n_left_out = 1;
     for (int i = 0, n = 0; i < c->n_trials; i++)

@@ -49,12 +49,10 @@ static double time_outside(const gopt_trial *t, const unsigned char *touched, in
     return ns;
 }
 
-static const double REST_CHANGED = 0.05; /* share by which the rest may differ between two traces without a word */
-
 /* Of the operators that the pass left alone: which has most of the time that remains, and whether they changed, too,
- * which the formula takes for impossible. */
+ * which the formula takes for impossible. The two traces are runs of their own. */
 static const char *bottleneck(gopt_arena *a, const gopt_trial *base, const gopt_trial *alone,
-                              const unsigned char *touched)
+                              const unsigned char *touched, double *rest_change)
 {
     int origins = alone->reply.n_origins;
     const char *most = NULL, *changed = NULL;
@@ -73,13 +71,14 @@ static const char *bottleneck(gopt_arena *a, const gopt_trial *base, const gopt_
     }
     double all = time_of(alone), rest = time_of(base) - time_in(base, touched, origins);
     double rest_now = all - time_in(alone, touched, origins);
+    *rest_change = rest > 0 ? rest_now / rest - 1 : NAN;
     if (!most)
         return gopt_arena_str(a, "no other operator takes time: what is between the operators does");
-    if (changed && rest > 0 && fabs(rest_now / rest - 1) > REST_CHANGED)
+    if (changed && fabs(*rest_change) > GOPT_REST_CHANGED)
         return gopt_arena_printf(a,
                                  "the operators that it left alone took %.0f %% %s than before, most of it %s; of what "
                                  "is left, %s takes %.0f %%",
-                                 100 * fabs(rest_now / rest - 1), rest_now > rest ? "longer" : "less", changed, most,
+                                 100 * fabs(*rest_change), *rest_change > 0 ? "longer" : "less", changed, most,
                                  100 * longest / all);
     return gopt_arena_printf(a,
                              "the operators that it left alone did not change; of what is left, %s takes %.0f %%, and "
@@ -109,7 +108,7 @@ static void set_amdahl(gopt_findings *f, gopt_finding_single *e, const gopt_asse
     e->removed = after <= 0;
     if (!e->removed || e->share < 1)
         e->amdahl_predicted = 1 / ((1 - e->share) + e->share * after / before);
-    e->bottleneck = bottleneck(&f->arena, base, alone, touched);
+    e->bottleneck = bottleneck(&f->arena, base, alone, touched, &e->rest_change);
 }
 
 /* ---- single, left out ---- */
@@ -137,7 +136,8 @@ static gopt_status set_single(gopt_findings *f, gopt_finding_cluster *c, const g
             .share = NAN,
             .operator_speedup = NAN,
             .amdahl_predicted = NAN,
-            .amdahl_ceiling = NAN};
+            .amdahl_ceiling = NAN,
+            .rest_change = NAN};
         if (stand_in == t)
             set_amdahl(f, one, a, t);
         ratio[c->n_single++] = &one->speedup;
@@ -180,6 +180,15 @@ static gopt_status set_left_out(gopt_findings *f, gopt_finding_cluster *c, const
 
 /* ---- steps and profiles ---- */
 
+static bool is_idle(const gopt_trial *t, const char *pass)
+{
+    int active[GOPT_SETTINGS_MAX], n = gopt_effects_active(t, active);
+    for (int i = 0; i < n; i++)
+        if (pass && !strcmp(gopt_passes[active[i]]->name, pass))
+            return false;
+    return true;
+}
+
 static gopt_status set_steps(gopt_findings *f, gopt_finding_cluster *c, const gopt_assessment *a, gopt_err *e)
 {
     const gopt_trial *t = gopt_effects_default(a->study);
@@ -193,7 +202,8 @@ static gopt_status set_steps(gopt_findings *f, gopt_finding_cluster *c, const go
                                       .nodes_after = t->reply.passes[i].nodes_after,
                                       .kernels_after = t->reply.passes[i].nodes_after,
                                       .arena_after = GOPT_UNKNOWN,
-                                      .latency = GOPT_UNKNOWN};
+                                      .latency = GOPT_UNKNOWN,
+                                      .idle = is_idle(t, t->reply.passes[i].pass)};
     if (n)
         list[n - 1].arena_after = (int64_t)t->reply.memory.arena;
     c->steps = list;

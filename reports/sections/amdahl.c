@@ -43,6 +43,14 @@ static bool differs(const gopt_finding_single *s)
            (s->amdahl_predicted < s->speedup.lo || s->amdahl_predicted > s->speedup.hi);
 }
 
+/* Do the operators that the pass left alone deny what was measured? Less time in them does not make anything slower
+ * than predicted, nor more time faster. */
+static bool is_denied(const gopt_finding_single *s)
+{
+    bool slower = s->speedup.value < s->amdahl_predicted;
+    return slower ? s->rest_change < -GOPT_REST_CHANGED : s->rest_change > GOPT_REST_CHANGED;
+}
+
 /* The ceiling supposes that the operators outside f take the time that they took before, and that f is exact. */
 static void explain_above(const gopt_page *p, const gopt_finding_single *s)
 {
@@ -52,7 +60,10 @@ static void explain_above(const gopt_page *p, const gopt_finding_single *s)
         "became faster with them (smaller tensors, warmer caches, fewer steps to start), or they had more "
         "of the time than the trace says, which was taken in another run%s%s.",
         s->pass, s->speedup.value, s->speedup.lo, s->speedup.hi, s->amdahl_ceiling,
-        s->bottleneck ? "; in the traces " : "", s->bottleneck ? s->bottleneck : "");
+        !s->bottleneck ? ""
+        : is_denied(s) ? "; the traces do not explain it: in them "
+                       : "; in the traces ",
+        s->bottleneck ? s->bottleneck : "");
 }
 
 static void explain(const gopt_page *p, const gopt_finding_single *s)
@@ -60,8 +71,13 @@ static void explain(const gopt_page *p, const gopt_finding_single *s)
     if (is_above(s))
         explain_above(p, s);
     else if (s->bottleneck && differs(s))
-        gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN, "%s: %.3f predicted, %.3f measured: %s.", s->pass,
-                          s->amdahl_predicted, s->speedup.value, s->bottleneck);
+        gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN, "%s: %.3f predicted, %.3f measured%s %s.%s", s->pass,
+                          s->amdahl_predicted, s->speedup.value,
+                          is_denied(s) ? "; the traces do not explain it: in them" : ":", s->bottleneck,
+                          is_denied(s)
+                              ? " They are runs of their own, in which the machine may have had another speed: "
+                                "believe what was measured."
+                              : "");
 }
 
 /* A trace does not look into what a control operator runs. */

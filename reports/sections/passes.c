@@ -20,22 +20,41 @@ static bool is_single(const gopt_finding_cluster *c, const char *pass)
     return false;
 }
 
-/* What compiles to the same plan was not timed again: the ratio is 1 by definition. */
-static bool is_same_plan(const gopt_finding_ratio *r)
+/* What compiles to the plan that it is compared with was not timed again: there is no ratio. */
+static void write_same_plan(gopt_table *t)
 {
-    return fabs(r->value - 1) <= 0 && r->hi - r->lo <= 0;
+    gopt_table_text(t, GOPT_TONE_MUTED, "same plan");
+    gopt_table_text(t, GOPT_TONE_MUTED, "without effect");
+}
+
+static const gopt_finding_step *step_of(const gopt_finding_cluster *c, const char *pass)
+{
+    for (int i = 0; i < c->n_steps; i++)
+        if (!strcmp(c->steps[i].pass, pass))
+            return &c->steps[i];
+    return NULL;
+}
+
+/* Why nothing is known of the default without the pass. */
+static const char *no_left_out(const gopt_finding_cluster *c, const char *pass)
+{
+    const gopt_finding_step *s = step_of(c, pass);
+    return c->n_steps && !s ? "not in default" : s && s->idle ? "nothing to do" : "not timed";
 }
 
 /* The verdict is on leaving the pass out; a reader asks about the pass. */
-static void write_left_out(const gopt_page *p, gopt_table *t, const gopt_finding_left_out *l)
+static void write_left_out(const gopt_page *p, gopt_table *t, const char *pass)
 {
+    const gopt_finding_left_out *l = without(p->c, pass);
     gopt_finding_verdict v = l ? l->slowdown.verdict : GOPT_FINDING_UNKNOWN;
-    if (l && is_same_plan(&l->slowdown)) {
-        gopt_table_text(t, GOPT_TONE_MUTED, "same plan");
-        gopt_table_text(t, GOPT_TONE_MUTED, "without effect");
+    if (l && l->trial == p->c->default_trial) {
+        write_same_plan(t);
         return;
     }
-    gopt_page_ratio(t, l ? &l->slowdown : &gopt_finding_ratio_unknown);
+    if (l)
+        gopt_page_ratio(t, &l->slowdown);
+    else
+        gopt_table_text(t, GOPT_TONE_MUTED, "%s", no_left_out(p->c, pass));
     if (v == GOPT_FINDING_WORSE)
         gopt_table_text(t, GOPT_TONE_GOOD, "needed");
     else if (v == GOPT_FINDING_BETTER)
@@ -47,15 +66,20 @@ static void write_left_out(const gopt_page *p, gopt_table *t, const gopt_finding
 static void write_single(const gopt_page *p, gopt_table *t, const gopt_finding_single *s)
 {
     const gopt_finding_trial *baseline = gopt_finding_trial_find(p->c, p->c->baseline_trial);
+    bool same = s->trial >= 0 && s->trial == p->c->baseline_trial;
     gopt_table_text(t, GOPT_TONE_PLAIN, "%s", s->pass);
-    if (is_same_plan(&s->speedup))
-        gopt_table_text(t, GOPT_TONE_MUTED, "same plan");
-    else
-        gopt_page_ratio(t, &s->speedup);
-    gopt_page_verdict(t, s->speedup.verdict, gopt_page_tie(p, &s->speedup));
-    write_left_out(p, t, without(p->c, s->pass));
+    if (same) {
+        write_same_plan(t);
+    } else {
+        if (s->trial < 0)
+            gopt_table_text(t, GOPT_TONE_MUTED, "not timed");
+        else
+            gopt_page_ratio(t, &s->speedup);
+        gopt_page_verdict(t, s->speedup.verdict, gopt_page_tie(p, &s->speedup));
+    }
+    write_left_out(p, t, s->pass);
     gopt_table_figure(t, s->memory_saving, GOPT_TONE_PLAIN);
-    gopt_table_figure(t, gopt_known(s->compile) - (baseline ? gopt_known(baseline->compile.total) : NAN),
+    gopt_table_figure(t, same ? NAN : gopt_known(s->compile) - (baseline ? gopt_known(baseline->compile.total) : NAN),
                       GOPT_TONE_PLAIN);
 }
 
@@ -78,24 +102,22 @@ static void write(const gopt_page *p)
         write_single(p, t, &p->c->single[i]);
     for (int i = 0; i < p->c->n_left_out; i++)
         if (!is_single(p->c, p->c->left_out[i].pass)) {
-            gopt_finding_single none = {p->c->left_out[i].pass,
-                                        -1,
-                                        gopt_finding_ratio_unknown,
-                                        NAN,
-                                        GOPT_UNKNOWN,
-                                        NAN,
-                                        NAN,
-                                        NAN,
-                                        NAN,
-                                        false,
-                                        NULL};
+            gopt_finding_single none = {.pass = p->c->left_out[i].pass,
+                                        .trial = -1,
+                                        .speedup = gopt_finding_ratio_unknown,
+                                        .memory_saving = NAN,
+                                        .compile = GOPT_UNKNOWN};
             write_single(p, t, &none);
         }
     gopt_table_end(t);
     gopt_document_add(
         p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
         "Alone: baseline with only this pass, against the baseline. Left out: default without it, against "
-        "the default: above 1 the default needs it, below 1 it is in the way. %s",
+        "the default: above 1 the default needs it, below 1 it is in the way. Same plan: it changes nothing there, so "
+        "that "
+        "nothing was timed. Nothing to do: the default runs the pass, which finds no work. Not timed: it failed, or "
+        "the "
+        "budget ended before. %s",
         gopt_page_tie_note);
     gopt_page_figure(p, "pass_effects");
 }

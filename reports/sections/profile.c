@@ -57,8 +57,19 @@ static void write_profile(const gopt_page *p, const gopt_finding_profile *r)
                           "If, Loop and Scan run the steps of their bodies, compiled like all others: what the table "
                           "counts there as native and reference. A trace takes their time as one.");
     if (isfinite(r->inflation))
-        gopt_document_add(p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
-                          "The traced run took %.3f times as long as one without clock reads.", r->inflation);
+        gopt_document_add(
+            p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
+            "The traced run took %.3f times as long as one without clock reads; times and shares are those of the "
+            "traced run, in which many short operators have too much.",
+            r->inflation);
+}
+
+static bool is_traced(const gopt_page *p, int trial)
+{
+    for (int i = 0; i < p->c->n_profiles; i++)
+        if (p->c->profiles[i].trial == trial)
+            return true;
+    return false;
 }
 
 static bool fits(const gopt_page *p)
@@ -70,6 +81,9 @@ static void write(const gopt_page *p)
 {
     for (int i = 0; i < p->c->n_profiles; i++)
         write_profile(p, &p->c->profiles[i]);
+    if (p->c->chosen_trial >= 0 && !is_traced(p, p->c->chosen_trial))
+        gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN, "Trial %d (%s) was not traced.", p->c->chosen_trial,
+                          gopt_finding_role_name(p->c, p->c->chosen_trial));
 }
 
 const gopt_section gopt_section_profile = {

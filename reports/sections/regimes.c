@@ -50,7 +50,9 @@ static void write(const gopt_page *p)
     write_regime(p, requests, p->c->requests, p->c->n_requests);
     gopt_document_add(
         p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
-        "Utility U = S / (1 + alpha T_compile / T_run), here alpha = %s. Wall time T_wall(n) = T_compile + n "
+        "A trial takes over only where its latency is told apart from that of the one before it, beyond the noise; "
+        "trials that are not told apart from the winner are not named. Utility U = S / (1 + alpha T_compile / T_run), "
+        "here alpha = %s. Wall time T_wall(n) = T_compile + n "
         "T_run. Where the compile cache hits with rate h, (1 - h) T_compile counts.",
         gopt_page_number(now, p->f->settings.alpha));
     gopt_page_figure(p, "wall_time");

@@ -1,5 +1,6 @@
 /* shares.c: what each pass has of the whole gain. */
 #include <math.h>
+#include <string.h>
 
 #include "section.h"
 
@@ -8,9 +9,25 @@ static bool fits(const gopt_page *p)
     return p->c->attribution.n_shares > 0;
 }
 
-static void write_verdict(gopt_table *t, gopt_finding_verdict v)
+/* Leaving the pass out of the whole default says the opposite of its share. */
+static bool is_disputed(const gopt_page *p, const gopt_finding_share *s)
 {
-    if (v == GOPT_FINDING_BETTER)
+    for (int i = 0; s->pass && i < p->c->n_left_out; i++) {
+        double slowdown = log(p->c->left_out[i].slowdown.value);
+        if (strcmp(p->c->left_out[i].pass, s->pass) != 0)
+            continue;
+        return (s->gain.verdict == GOPT_FINDING_BETTER && slowdown < -gopt_page_beyond(p)) ||
+               (s->gain.verdict == GOPT_FINDING_WORSE && slowdown > gopt_page_beyond(p));
+    }
+    return false;
+}
+
+static void write_verdict(const gopt_page *p, gopt_table *t, const gopt_finding_share *s)
+{
+    gopt_finding_verdict v = s->gain.verdict;
+    if (is_disputed(p, s))
+        gopt_table_text(t, GOPT_TONE_PLAIN, "disputed");
+    else if (v == GOPT_FINDING_BETTER)
         gopt_table_text(t, GOPT_TONE_GOOD, "helps");
     else if (v == GOPT_FINDING_WORSE)
         gopt_table_text(t, GOPT_TONE_BAD, "in the way");
@@ -29,15 +46,18 @@ static void write(const gopt_page *p)
     for (int i = 0; i < a->n_shares; i++) {
         gopt_table_text(t, GOPT_TONE_PLAIN, "%s", a->shares[i].pass ? a->shares[i].pass : "all others");
         gopt_page_ratio(t, &a->shares[i].gain);
-        write_verdict(t, a->shares[i].gain.verdict);
+        write_verdict(p, t, &a->shares[i]);
         gopt_table_figure(t, a->shares[i].share, GOPT_TONE_PLAIN);
     }
     gopt_table_end(t);
-    gopt_document_add(p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
-                      "The factors multiply to %.3f, the speedup of the default (trial %d). Each is a Shapley value: "
-                      "what the pass brings when passes are added one by one, averaged over %lld of %lld orders that "
-                      "were measured through.",
-                      a->total, a->trial, (long long)a->orders, (long long)a->all_orders);
+    gopt_document_add(
+        p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
+        "The factors multiply to %.3f, the speedup of the default (trial %d). Each is a Shapley value: "
+        "what the pass brings when passes are added one by one, averaged over %lld of %lld orders that "
+        "were measured through. A factor whose interval excludes 1 and that is beyond the noise (%.1f %%) "
+        "helps when it is above 1 and is in the way when it is below, other factors are none; disputed: "
+        "the default without the pass says the opposite, beyond the noise, too.",
+        a->total, a->trial, (long long)a->orders, (long long)a->all_orders, 100 * gopt_page_beyond(p));
 }
 
 const gopt_section gopt_section_shares = {

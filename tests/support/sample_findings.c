@@ -207,7 +207,8 @@ static void fill_effects(gopt_findings *f, gopt_finding_cluster *c)
                                           1 / (1 - s + s / sp),
                                           1 / (1 - s),
                                           false,
-                                          i == 1 ? "MaxPool takes 42 % of what is left" : NULL};
+                                          i == 1 ? "MaxPool takes 42 % of what is left" : NULL,
+                                          NAN};
         left[i] = (gopt_finding_left_out){
             pass_names[i], without->id,
             ratio((double)without->latency.median / (double)c->trials[1].latency.median, 0.012)};
@@ -278,8 +279,8 @@ static void fill_course(gopt_findings *f, gopt_finding_cluster *c)
     for (int i = 0; i < GOPT_COUNT(at); i++)
         moments[i] = (gopt_finding_moment){at[i], best[i], c->trials[best[i]].latency.median};
     for (int i = 0; i < PASSES; i++)
-        steps[i] = (gopt_finding_step){pass_names[i],          nodes[i],    nodes[i + 1], nodes[i + 1] - 4,
-                                       (8100 - 960 * i) << 10, GOPT_UNKNOWN};
+        steps[i] = (gopt_finding_step){pass_names[i],          nodes[i],     nodes[i + 1], nodes[i + 1] - 4,
+                                       (8100 - 960 * i) << 10, GOPT_UNKNOWN, false};
     c->anytime = moments;
     c->n_anytime = GOPT_COUNT(at);
     c->steps = steps;
