@@ -183,7 +183,7 @@ static gopt_status store_keys(generation *g, int code_index, gopt_err *e)
     gopt_text keys = {0};
     for (int k = 0; k < g->n_fn; k++)
         if (g->fn[k].code_index == code_index)
-            gopt_cache_key_print(&g->fn[k].key, &keys);
+            gopt_cache_key_print(&g->fn[k].key, g->fn[k].step->kernel->name, &keys);
     gopt_status s = gopt_cache_keys_write(g->options->cache_dir, g->unit[code_index], &keys, e);
     gopt_text_fini(&keys);
     return unless_unwritable(s);

@@ -10,7 +10,7 @@
 typedef struct gopt_inspection {
     const char *path;
     const gopt_shapes *shapes; /* of a model's symbolic dimensions */
-    bool verbose;              /* every step, every trial */
+    bool verbose;              /* every step, trial, knob */
     double headroom;           /* bytes for which a model's largest batch is wanted; 0: it is not */
     gopt_text *text;           /* one of both: the other is NULL */
     cJSON *json;

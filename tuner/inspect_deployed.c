@@ -11,6 +11,7 @@
 #include "inspect.h"
 #include "late.h"
 #include "manifest.h"
+#include "pass.h"
 
 /* ---- manifests ---- */
 
@@ -28,7 +29,78 @@ static void text_figure(gopt_text *t, const char *before, gopt_manifest_figure f
         gopt_text_add(t, " [%s, %s]", gopt_text_ns(b, f.lo), gopt_text_ns(c, f.hi));
 }
 
-static void text_choice(gopt_text *t, const char *title, const gopt_manifest_choice *c)
+/* One word of a list that began with a title, on the next line where this one is full. */
+static void put_word(gopt_text *t, size_t *column, const char *word)
+{
+    enum { WIDTH = 100 };
+    size_t n = strlen(word) + 2;
+    if (*column + n > WIDTH) {
+        gopt_text_put(t, "\n     ");
+        *column = 5;
+    }
+    put_pair(t, " ", word);
+    gopt_text_put(t, ",");
+    *column += n;
+}
+
+/* The comma after the last word goes. */
+static void end_words(gopt_text *t)
+{
+    if (!t->failed)
+        t->s[t->n - 1] = '\n';
+}
+
+static size_t begin_words(gopt_text *t, const char *title, int n)
+{
+    size_t begin = t->n;
+    gopt_text_add(t, "    %s (%d):", title, n);
+    return t->n - begin;
+}
+
+static bool is_on(const gopt_manifest_choice *c, const char *pass)
+{
+    for (int i = 0; i < c->n_pipeline; i++)
+        if (!strcmp(c->pipeline[i], pass))
+            return true;
+    return false;
+}
+
+static void text_passes(gopt_text *t, const gopt_manifest_choice *c)
+{
+    int off = 0;
+    for (int i = 0; gopt_passes[i]; i++)
+        off += !is_on(c, gopt_passes[i]->name);
+    size_t column = c->n_pipeline ? begin_words(t, "passes on", c->n_pipeline) : 0;
+    for (int i = 0; i < c->n_pipeline; i++)
+        put_word(t, &column, c->pipeline[i]);
+    if (c->n_pipeline)
+        end_words(t);
+    column = off ? begin_words(t, "passes off", off) : 0;
+    for (int i = 0; gopt_passes[i]; i++)
+        if (!is_on(c, gopt_passes[i]->name))
+            put_word(t, &column, gopt_passes[i]->name);
+    if (off)
+        end_words(t);
+}
+
+/* Switches and threads are told already. */
+static bool is_told(const char *knob)
+{
+    return !strncmp(knob, "pass.", 5) || !strcmp(knob, "engine.threads");
+}
+
+static void text_knobs(gopt_text *t, const gopt_manifest_choice *c, bool all)
+{
+    for (int i = 0; i < c->n_knobs; i++) {
+        if (!all && is_told(c->knobs[i].name))
+            continue;
+        put_pair(t, "    ", c->knobs[i].name);
+        put_pair(t, " = ", c->knobs[i].value);
+        gopt_text_put(t, "\n");
+    }
+}
+
+static void text_choice(gopt_text *t, const char *title, const gopt_manifest_choice *c, bool verbose)
 {
     char bytes[32], ns[32];
     gopt_text_add(t, "  %s: trial %d, %d thread%s", title, c->trial, c->threads, c->threads == 1 ? "" : "s");
@@ -41,18 +113,12 @@ static void text_choice(gopt_text *t, const char *title, const gopt_manifest_cho
                   gopt_text_bytes(bytes, (double)c->peak_bytes), gopt_text_ns(ns, (double)c->compile_ns));
     put_pair(t, "    bundle ", c->bundle);
     put_pair(t, ", content ", c->bundle_hash);
-    gopt_text_put(t, "\n    passes");
-    for (int i = 0; i < c->n_pipeline; i++)
-        put_pair(t, i ? ", " : " ", c->pipeline[i]);
-    gopt_text_put(t, c->n_pipeline ? "\n" : " none\n");
-    for (int i = 0; i < c->n_knobs; i++) {
-        put_pair(t, "    ", c->knobs[i].name);
-        put_pair(t, " = ", c->knobs[i].value);
-        gopt_text_put(t, "\n");
-    }
+    gopt_text_put(t, "\n");
+    text_passes(t, c);
+    text_knobs(t, c, verbose);
 }
 
-static void text_cluster(gopt_text *t, const gopt_manifest_cluster *c)
+static void text_cluster(gopt_text *t, const gopt_manifest_cluster *c, bool verbose)
 {
     put_pair(t, "cluster ", c->id);
     gopt_text_add(t, ", weight %.3g", c->weight);
@@ -63,8 +129,11 @@ static void text_cluster(gopt_text *t, const gopt_manifest_cluster *c)
     }
     put_pair(t, ": ", c->reason);
     gopt_text_put(t, "\n");
-    text_choice(t, "chosen", &c->chosen);
-    text_choice(t, "fallback", &c->fallback);
+    text_choice(t, "chosen", &c->chosen, verbose);
+    if (!verbose && c->fallback.trial == c->chosen.trial)
+        gopt_text_put(t, "  fallback: the same\n");
+    else
+        text_choice(t, "fallback", &c->fallback, verbose);
 }
 
 static void json_figure(cJSON *o, const char *name, gopt_manifest_figure f)
@@ -127,7 +196,7 @@ gopt_status gopt_inspect_manifest(const gopt_inspection *x, gopt_err *e)
     cJSON *list = x->json ? cJSON_AddArrayToObject(x->json, "clusters") : NULL;
     for (int i = 0; i < m->n_clusters; i++) {
         if (x->text)
-            text_cluster(x->text, &m->clusters[i]);
+            text_cluster(x->text, &m->clusters[i], x->verbose);
         else
             json_cluster(list, &m->clusters[i]);
     }

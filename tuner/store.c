@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "build/cache.h"
+#include "build/cache_key.h"
 
 /* Files that nobody has written to for so long belong to nobody that lives. */
 static const double ABANDONED_S = 3600;
@@ -121,6 +122,41 @@ static bool add_function(void *ctx, const char *file)
     return true;
 }
 
+typedef struct noting {
+    gopt_arena *arena;
+    gopt_store_unit *unit;
+    size_t cap;
+} noting;
+
+static void note_use(void *ctx, const gopt_cache_key *key, const char *kernel)
+{
+    noting *x = ctx;
+    gopt_store_unit *u = x->unit;
+    (void)key;
+    for (int i = 0; i < u->n_uses; i++)
+        if (!strcmp(u->uses[i].kernel, kernel)) {
+            u->uses[i].functions++;
+            return;
+        }
+    gopt_store_use *grown =
+        gopt_arena_grow(x->arena, u->uses, (size_t)u->n_uses, &x->cap, (size_t)u->n_uses + 1, sizeof *grown);
+    const char *copy = gopt_arena_str(x->arena, kernel);
+    if (!grown || !copy)
+        return;
+    u->uses = grown;
+    u->uses[u->n_uses++] = (gopt_store_use){.kernel = copy, .functions = 1};
+}
+
+static void note_uses(gopt_store *s)
+{
+    char path[PATH_MAX];
+    for (int i = 0; i < s->n; i++) {
+        noting x = {.arena = &s->arena, .unit = &s->units[i]};
+        snprintf(path, sizeof path, "%s/%s.keys", s->dir, s->units[i].name);
+        gopt_cache_keys_read(path, note_use, &x);
+    }
+}
+
 gopt_status gopt_store_read(gopt_store *s, const char *cache_dir, gopt_err *e)
 {
     listing l = {.store = s, .cache_dir = cache_dir};
@@ -137,7 +173,8 @@ gopt_status gopt_store_read(gopt_store *s, const char *cache_dir, gopt_err *e)
         qsort(s->units, (size_t)s->n, sizeof *s->units, by_age);
     for (int i = 0; i < s->n; i++)
         s->bytes += s->units[i].bytes;
-    return GOPT_OK;
+    note_uses(s);
+    return s->arena.failed ? gopt_oom(e) : GOPT_OK;
 }
 
 void gopt_store_fini(gopt_store *s)

@@ -6,11 +6,18 @@
 #include "base/err.h"
 #include "base/hash.h"
 
+typedef struct gopt_store_use {
+    const char *kernel;
+    int functions;
+} gopt_store_use;
+
 /* A unit of compiled code with the functions in it. */
 typedef struct gopt_store_unit {
-    const char *name; /* its hash in hexadecimal */
-    double bytes;     /* with its functions' entries */
-    double age_s;     /* since it was used or made */
+    const char *name;     /* its hash in hexadecimal */
+    gopt_store_use *uses; /* what it is for, as far as that was noted */
+    int n_uses;
+    double bytes; /* with its functions' entries */
+    double age_s; /* since it was used or made */
     int functions;
     double compile_ns; /* what compiling them took */
 } gopt_store_unit;

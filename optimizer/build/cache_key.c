@@ -46,8 +46,9 @@ gopt_hash gopt_cache_key_hash(const gopt_cache_key *k)
     return gopt_hash_bytes(k, sizeof *k); /* zeroed behind the texts */
 }
 
-void gopt_cache_key_print(const gopt_cache_key *k, gopt_text *t)
+void gopt_cache_key_print(const gopt_cache_key *k, const char *kernel, gopt_text *t)
 {
+    gopt_text_add(t, "kernel %s\n", kernel);
     for (int i = 0; i < GOPT_CACHE_FIELD_COUNT; i++)
         gopt_text_add(t, "%s %s\n", gopt_cache_field_names[i], k->field[i]);
 }
@@ -59,33 +60,45 @@ gopt_status gopt_cache_keys_write(const char *dir, gopt_hash unit, const gopt_te
     return printed->failed ? gopt_oom(e) : gopt_file_write_text(path, gopt_text_str(printed), e);
 }
 
-/* One key; where the next begins, NULL when it is damaged. */
-static const char *parse(gopt_cache_key *out, const char *text, const char *end)
+/* The value of a line "name value" into buf; where the next line begins, NULL when it is another one or too long. */
+static const char *parse_line(char *buf, size_t size, const char *name, const char *text, const char *end)
 {
-    *out = (gopt_cache_key){0};
-    for (int i = 0; i < GOPT_CACHE_FIELD_COUNT; i++) {
-        size_t n = strlen(gopt_cache_field_names[i]);
-        const char *stop = memchr(text, '\n', (size_t)(end - text));
-        if (!stop || (size_t)(stop - text) <= n || memcmp(text, gopt_cache_field_names[i], n) != 0 || text[n] != ' ')
-            return NULL;
-        size_t length = (size_t)(stop - text) - n - 1;
-        if (length >= sizeof out->field[i])
-            return NULL;
-        memcpy(out->field[i], text + n + 1, length);
-        text = stop + 1;
-    }
+    size_t n = strlen(name);
+    const char *stop = memchr(text, '\n', (size_t)(end - text));
+    if (!stop || (size_t)(stop - text) <= n || memcmp(text, name, n) != 0 || text[n] != ' ')
+        return NULL;
+    size_t length = (size_t)(stop - text) - n - 1;
+    if (length >= size)
+        return NULL;
+    memcpy(buf, text + n + 1, length);
+    buf[length] = 0;
+    return stop + 1;
+}
+
+typedef struct record {
+    char kernel[64];
+    gopt_cache_key key;
+} record;
+
+/* One function; where the next begins, NULL when it is damaged. */
+static const char *parse(record *out, const char *text, const char *end)
+{
+    *out = (record){.kernel = ""};
+    text = parse_line(out->kernel, sizeof out->kernel, "kernel", text, end);
+    for (int i = 0; text && i < GOPT_CACHE_FIELD_COUNT; i++)
+        text = parse_line(out->key.field[i], sizeof out->key.field[i], gopt_cache_field_names[i], text, end);
     return text;
 }
 
-void gopt_cache_keys_read(const char *path, void (*fn)(void *ctx, const gopt_cache_key *k), void *ctx)
+void gopt_cache_keys_read(const char *path, gopt_cache_key_seen *fn, void *ctx)
 {
     gopt_mapping m;
-    gopt_cache_key key;
+    record r;
     if (gopt_file_map(&m, path, NULL))
         return;
     const char *end = (const char *)m.data + m.bytes;
     for (const char *p = (const char *)m.data; p && p < end;)
-        if ((p = parse(&key, p, end)))
-            fn(ctx, &key);
+        if ((p = parse(&r, p, end)))
+            fn(ctx, &r.key, r.kernel);
     gopt_file_unmap(&m);
 }

@@ -1,5 +1,5 @@
 /* cache_key.h: what a compiled function's place in the cache depends on, field by field, so that a miss can be
- * explained. Beside a function's entry lies HASH.key with one line per field. */
+ * explained. Beside a unit lies UNIT.keys: for each of its functions one line with the kernel and one per field. */
 #ifndef GOPT_BUILD_CACHE_KEY_H
 #define GOPT_BUILD_CACHE_KEY_H
 
@@ -28,10 +28,11 @@ typedef struct gopt_cache_key {
 /* For a function of this text (without its symbol), compiled at -O`level` by the compiler there is. */
 gopt_status gopt_cache_key_make(gopt_cache_key *out, const char *text, int level, gopt_err *e);
 gopt_hash gopt_cache_key_hash(const gopt_cache_key *k);
-void gopt_cache_key_print(const gopt_cache_key *k, gopt_text *t);
+void gopt_cache_key_print(const gopt_cache_key *k, const char *kernel, gopt_text *t);
 /* Writes the printed keys of a unit's functions. */
 gopt_status gopt_cache_keys_write(const char *dir, gopt_hash unit, const gopt_text *printed, gopt_err *e);
-/* Calls fn for every key in the file; one that is damaged ends it. */
-void gopt_cache_keys_read(const char *path, void (*fn)(void *ctx, const gopt_cache_key *k), void *ctx);
+/* Calls fn for every key in the file, with the kernel that it was written for; one that is damaged ends it. */
+typedef void gopt_cache_key_seen(void *ctx, const gopt_cache_key *k, const char *kernel);
+void gopt_cache_keys_read(const char *path, gopt_cache_key_seen *fn, void *ctx);
 
 #endif

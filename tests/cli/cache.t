@@ -26,9 +26,15 @@ $ rm $XDG_CACHE_HOME/gopt/code/*.fn; gopt cache why s.onnx
 ...
 0 of ... generated functions are in the cache
 $ gopt compile s.onnx -o s.gopt > /dev/null; gopt cache ls
-... function... compiled in ..., just used
+...KiB  just used  ...  compiled in ...  matmul_f32_gen...
 ...
-.../cache/gopt: ... units, ... functions, ..., ... of compiling
+.../cache/gopt: ... unit..., 4 functions, ..., ... of compiling
+$ gopt cache ls -v | grep -c '^  *[0-9a-f]*[.]so$' > files; gopt cache ls | grep -c matmul_f32_gen | cmp - files
+$ gopt cache ls --json | grep -A1 '"kernels"' | head -2
+			"kernels":	{
+				"matmul_f32_gen":	...
+# What another version wrote need not say what it is for.
+$ sed -i /^kernel/d $XDG_CACHE_HOME/gopt/code/*.keys; gopt cache ls | grep -c 'of a kernel that was not noted' | cmp - files
 # Nothing is old enough; then everything goes, with what a killed process left.
 $ mkdir -p $XDG_CACHE_HOME/gopt/scratch/999999999/cc-x; gopt cache gc
 0 units removed, 0 B freed, ... left

@@ -24,6 +24,17 @@ s.gopt: chosen, bundles/trial-...gopt
 $ gopt run s.gopt --input two.npy --output out
 ! gopt: ...input "x": float32[1,64,128] expected, got float32[2,64,128]; an engine is made for its shapes: tune or compile with --shape
 = 3
+# A manifest in a few lines; every knob with -v. The fallback is every pass, no knob.
+$ gopt inspect s.gopt | sed -n '/fallback/,$p'
+  fallback: trial 1, ...
+    bundle bundles/trial-1.gopt, content ...
+    passes on (...): inline_if, fuse_qdq, ...
+...
+$ gopt inspect s.gopt | grep -e 'pass[.]' -e 'engine.threads'
+= 1
+$ gopt inspect s.gopt -v | sed -n '/fallback/,$p' | grep -e 'pass.fold_const' -e engine.threads
+    pass.fold_const = on
+    engine.threads = ...
 # How to compile says nothing to what is compiled.
 $ gopt bench s.gopt --pipeline none
 ! gopt: --pipeline: s.gopt is compiled already, which fixes it; give the model

@@ -19,7 +19,7 @@ typedef struct options {
     gopt_pick pick;
     gopt_shapes shapes;
     double older_s, max_bytes;
-    bool json;
+    bool json, verbose;
 } options;
 
 static void init(void *o)
@@ -41,6 +41,9 @@ static gopt_status list_json(const gopt_store *s, const char *dir, gopt_err *e)
         gopt_json_text(o, "unit", s->units[i].name);
         gopt_json_number(o, "bytes", s->units[i].bytes);
         gopt_json_number(o, "functions", s->units[i].functions);
+        cJSON *kernels = cJSON_AddObjectToObject(o, "kernels");
+        for (int k = 0; k < s->units[i].n_uses; k++)
+            gopt_json_number(kernels, s->units[i].uses[k].kernel, s->units[i].uses[k].functions);
         gopt_json_number(o, "compile_ns", s->units[i].compile_ns);
         gopt_json_number(o, "unused_s", s->units[i].age_s);
         cJSON_AddItemToArray(list, o);
@@ -61,10 +64,33 @@ static const char *describe_age(char buf[48], double s)
     return buf;
 }
 
+/* Entries of another gopt may not say what they are for. */
+static gopt_status list_unit(const gopt_store_unit *u, bool verbose, gopt_err *e)
+{
+    char bytes[32], ns[32], age[48];
+    gopt_text t = {0};
+    gopt_text_add(&t, "%9s  %-18s  compiled in %8s  ", gopt_text_bytes(bytes, u->bytes), describe_age(age, u->age_s),
+                  gopt_text_ns(ns, u->compile_ns));
+    for (int i = 0; i < u->n_uses; i++) {
+        gopt_text_put(&t, i ? ", " : "");
+        gopt_utf8_put(&t, u->uses[i].kernel);
+        if (u->uses[i].functions > 1)
+            gopt_text_add(&t, " x%d", u->uses[i].functions);
+    }
+    if (!u->n_uses)
+        gopt_text_put(&t, "of a kernel that was not noted");
+    gopt_status s = t.failed ? gopt_oom(e) : GOPT_OK;
+    printf("%s\n", gopt_text_str(&t));
+    if (verbose)
+        printf("           %s.so\n", u->name);
+    gopt_text_fini(&t);
+    return s;
+}
+
 static gopt_status list(const options *o, const char *dir, gopt_err *e)
 {
     gopt_store s;
-    char a[32], b[32], c[48];
+    char a[32], b[32];
     double ns = 0;
     int functions = 0;
     gopt_status status = gopt_store_read(&s, dir, e);
@@ -72,8 +98,7 @@ static gopt_status list(const options *o, const char *dir, gopt_err *e)
         status = list_json(&s, dir, e);
     for (int i = s.n - 1; !status && !o->json && i >= 0; i--) { /* what was used last comes first */
         const gopt_store_unit *u = &s.units[i];
-        printf("%s  %9s  %4d function%s compiled in %8s, %s\n", u->name, gopt_text_bytes(a, u->bytes), u->functions,
-               u->functions == 1 ? ", " : "s,", gopt_text_ns(b, u->compile_ns), describe_age(c, u->age_s));
+        status = list_unit(u, o->verbose, e);
         ns += u->compile_ns;
         functions += u->functions;
     }
@@ -121,9 +146,10 @@ static gopt_status note(void *ctx, const gopt_cache_key *key, const gopt_step *s
 }
 
 /* Equal code counts most: the other fields then say what is different. */
-static void compare(void *ctx, const gopt_cache_key *stored)
+static void compare(void *ctx, const gopt_cache_key *stored, const char *kernel)
 {
     inquiry *q = ctx;
+    (void)kernel;
     for (size_t i = 0; i < q->n; i++) {
         int differs = 0;
         for (int f = 0; f < GOPT_CACHE_FIELD_COUNT; f++)
@@ -351,6 +377,7 @@ static const gopt_option rows[] = {
     GOPT_PICK_PIPELINE(options, pick),
     GOPT_PICK_SET(options, pick),
     GOPT_PICK_THREADS(options, pick),
+    {"--verbose", 'v', NULL, NULL, offsetof(options, verbose), "ls: the files, too"},
     {"--json", 0, NULL, NULL, offsetof(options, json), "one JSON object"},
     {0}};
 
@@ -360,13 +387,15 @@ const gopt_command gopt_command_cache = {
     .least = 1,
     .most = 2,
     .doc = "The compile cache: what is in it, what can go, why code for a model is not in it.",
-    .more = "The cache is in $GOPT_CACHE_DIR, else $XDG_CACHE_HOME/gopt, else ~/.cache/gopt. `why` looks up what "
-            "compiling\n"
-            "the model would and names, for each function that is missing, what differs from what is stored.\n\n"
-            "Examples:\n"
-            "  gopt cache ls\n"
-            "  gopt cache why net.onnx --shape batch=1\n"
-            "  gopt cache gc --older 7d --max-size 500M\n",
+    .more =
+        "The cache is in $GOPT_CACHE_DIR, else $XDG_CACHE_HOME/gopt, else ~/.cache/gopt. `ls` names the kernels that "
+        "each\nfile holds functions of (x2: two), what was used last first. `why` looks up what "
+        "compiling\n"
+        "the model would and names, for each function that is missing, what differs from what is stored.\n\n"
+        "Examples:\n"
+        "  gopt cache ls\n"
+        "  gopt cache why net.onnx --shape batch=1\n"
+        "  gopt cache gc --older 7d --max-size 500M\n",
     .options = rows,
     .size = sizeof(options),
     .init = init,

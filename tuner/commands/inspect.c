@@ -101,7 +101,8 @@ static const gopt_option rows[] = {
     {"--shape", 0, "NAME=N,..", gopt_parse_shapes, offsetof(options, shapes), "sizes of a model's symbolic dimensions"},
     {"--headroom", 0, "SIZE", gopt_parse_bytes, offsetof(options, headroom),
      "the largest batch of a model that fits so much memory, before and after optimization"},
-    {"--verbose", 'v', NULL, NULL, offsetof(options, verbose), "every step of a bundle, every trial of a study"},
+    {"--verbose", 'v', NULL, NULL, offsetof(options, verbose),
+     "every step of a bundle, trial of a study, knob of a manifest"},
     {"--json", 0, NULL, NULL, offsetof(options, json), "one JSON object"},
     {0}};
 
