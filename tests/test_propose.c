@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "coalition.h"
 #include "effects.h"
 #include "job.h"
@@ -274,6 +275,36 @@ static void knobs_of_used_kernels_are_varied(void **state)
 
 #define D(f) cmocka_unit_test_setup_teardown(f, test_dir_setup, test_dir_teardown)
 
+/* Of all that is proposed: how often a setting is not what the default has. */
+static int count_changed(const gopt_proposal *all, int n, const char *setting)
+{
+    int row = gopt_setting_find(setting), changed = 0;
+    for (int i = 0; i < n; i++)
+        changed += all[i].config.v[row] != gopt_setting_at(row)->knob->init;
+    return changed;
+}
+
+/* First the default with it, then the search varies it; without a limit of memory neither. */
+static void recomputation_is_for_limited_memory(void **state)
+{
+    static gopt_proposal all[PROPOSALS_MAX];
+    for (int limited = 0; limited < 2; limited++) {
+        gopt_tune_options o = options;
+        gopt_job j;
+        gopt_err e = {0};
+        char path[4096];
+        assert_ok(gopt_dir_make(test_path(path, *state, limited ? "limited" : "free"), &e), &e);
+        gopt_study *s = new_study(path);
+        o.goal.max_memory = limited ? 1e6 : 0;
+        begin(&j, &o, s);
+        int n = play(&j, all, PROPOSALS_MAX);
+        assert_int_equal(count_changed(all, 1, "recompute.max_arena_kib"), limited);
+        assert_true(n > 1 && (count_changed(all, n, "recompute.max_arena_kib") > 1) == limited);
+        assert_true((count_changed(all, n, "recompute.max_extra_percent") > 0) == limited);
+        end(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +314,7 @@ int main(void)
         D(without_a_default_there_is_nothing_to_vary),
         D(failures_are_not_repeated),
         D(knobs_of_used_kernels_are_varied),
+        D(recomputation_is_for_limited_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,24 +109,42 @@ static bool propose_preset(const gopt_job *j, const gopt_trial *standard, gopt_p
            !gopt_preset_find(j->study, "reduce-overhead") && standard;
 }
 
-/* ---- precision, where it was asked for ---- */
+/* ---- what only some jobs want ---- */
 
-/* The default with its weights in each of the types. */
+/* The default with one setting changed, unless that has been tried. */
+static bool propose_changed(const gopt_job *j, const gopt_trial *standard, int row, int64_t value, gopt_proposal *out)
+{
+    *out = (gopt_proposal){.config = standard->config, .role = GOPT_ROLE_SEARCH, .pass_a = -1, .pass_b = -1};
+    out->config.v[row] = value;
+    for (int i = 0; i < j->study->n_trials; i++)
+        if (gopt_config_equal(&j->study->trials[i].config, &out->config))
+            return false;
+    return true;
+}
+
+/* Its weights in each of the types that were asked for. */
 static bool propose_precision(const gopt_job *j, const gopt_trial *standard, gopt_proposal *out)
 {
     int row = gopt_setting_find("precision.weights");
-    for (int v = 0; v < 32 && row >= 0; v++) {
-        if (!(j->options->precisions >> v & 1))
-            continue;
-        *out = (gopt_proposal){.config = standard->config, .role = GOPT_ROLE_SEARCH, .pass_a = -1, .pass_b = -1};
-        out->config.v[row] = v;
-        bool known = false;
-        for (int i = 0; i < j->study->n_trials && !known; i++)
-            known = gopt_config_equal(&j->study->trials[i].config, &out->config);
-        if (!known)
+    for (int v = 0; v < 32 && row >= 0; v++)
+        if (j->options->precisions >> v & 1 && propose_changed(j, standard, row, v, out))
             return true;
-    }
     return false;
+}
+
+static const char RECOMPUTE_LIMIT[] = "recompute.max_arena_kib", RECOMPUTE_WORK[] = "recompute.max_extra_percent";
+enum { RECOMPUTE_NONE, RECOMPUTE_LEAST }; /* values of the first */
+
+/* Recomputation costs time: it is tried where memory is limited, or what the job is for. */
+static bool saves_memory(const gopt_job *j)
+{
+    return j->options->goal.max_memory > 0 || j->options->goal.objective == GOPT_OBJECTIVE_memory;
+}
+
+static bool propose_recompute(const gopt_job *j, const gopt_trial *standard, gopt_proposal *out)
+{
+    int row = gopt_setting_find(RECOMPUTE_LIMIT);
+    return row >= 0 && saves_memory(j) && propose_changed(j, standard, row, RECOMPUTE_LEAST, out);
 }
 
 /* ---- the search ---- */
@@ -201,6 +219,10 @@ static void make_space(const gopt_job *j, const gopt_trial *standard, gopt_space
             add_threads(s, i, j->options);
         else if (!strcmp(row->name, "precision.weights"))
             add_precision(s, i, j->options->precisions);
+        else if (saves_memory(j) && !strcmp(row->name, RECOMPUTE_LIMIT))
+            add_row(s, i, (const int64_t[]){RECOMPUTE_NONE, RECOMPUTE_LEAST}, 2);
+        else if (saves_memory(j) && !strcmp(row->name, RECOMPUTE_WORK))
+            add_knob(s, i, row->knob);
         else if (row->pass ? is_active(j, standard, row->pass) : row->kernel && is_used(standard, row->kernel))
             add_knob(s, i, row->knob);
     }
@@ -253,6 +275,10 @@ bool gopt_job_propose(gopt_job *j, gopt_proposal *out)
         return false;
     if (propose_precision(j, standard, out)) {
         gopt_progress_stage(j->progress, "precisions");
+        return true;
+    }
+    if (propose_recompute(j, standard, out)) {
+        gopt_progress_stage(j->progress, "recomputation");
         return true;
     }
     if (propose_telling(j, standard, false, out))
