@@ -273,6 +273,7 @@ static void a_bundle_is_made_when_it_is_needed(void **state)
     assert_ok(gopt_job_need_bundle(&s->job, -1, &e), &e);
     assert_ok(gopt_job_need_bundle(&s->job, 0, &e), &e);
     assert_true(gopt_file_exists(test_path(path, *state, "bundles/trial-0.gopt")));
+    assert_true(last_trial(s)->n_steps > 0 && last_trial(s)->traced_ns > 0); /* it may be chosen: it is traced, too */
     assert_ok(gopt_dir_remove(test_path(path, *state, "bundles"), &e), &e);
     try_one(s, false, GOPT_ROLE_BASELINE, &c);
     assert_int_equal(gopt_contender_bundle(&s->job, &c, &e), GOPT_EIO); /* nowhere to write it */

@@ -82,7 +82,7 @@ static void add_goal(cJSON *root, const gopt_goal *g)
     number(o, "max_latency_ns", g->max_latency_ns);
 }
 
-static void add_settings(cJSON *root, const gopt_tune_options *o)
+static void add_settings(cJSON *root, const gopt_tune_options *o, int runs)
 {
     char tolerance[64] = "by element type";
     cJSON *s = cJSON_AddObjectToObject(root, "settings");
@@ -94,32 +94,71 @@ static void add_settings(cJSON *root, const gopt_tune_options *o)
     text(s, "search", o->sampler ? o->sampler : "auto");
     text(s, "tolerance", tolerance);
     number(s, "threads_max", o->n_threads ? o->threads[o->n_threads - 1] : gopt_cpu_count());
+    if (runs > 1)
+        number(s, "runs", runs);
 }
 
-static void add_accounting(cJSON *root, const gopt_job *j)
+/* ---- what all runs of the job took together ---- */
+
+static const char EARLIER_KEY[] = "about_before"; /* what the last run before this one said: totals up to its end */
+
+static double earlier(const cJSON *before, const char *name)
 {
-    double elapsed = gopt_job_elapsed(j);
+    const cJSON *n = cJSON_GetObjectItemCaseSensitive(before, name);
+    return cJSON_IsNumber(n) ? n->valuedouble : 0;
+}
+
+/* *out is NULL in the first run, and when those before ended too early to tell. */
+static gopt_status read_earlier(cJSON **out, gopt_study *s, gopt_err *e)
+{
+    const char *last = gopt_study_get(s, "about"), *kept;
+    cJSON *o = last ? cJSON_Parse(last) : NULL;
+    gopt_status status = GOPT_OK;
+    if (o && earlier(o, "run") < s->run)
+        status = gopt_study_set(s, EARLIER_KEY, last, e);
+    cJSON_Delete(o);
+    kept = status ? NULL : gopt_study_get(s, EARLIER_KEY);
+    *out = kept ? cJSON_Parse(kept) : NULL;
+    return status;
+}
+
+static void add_accounting(cJSON *root, const gopt_job *j, const cJSON *before)
+{
     const gopt_accounting *a = &j->spent;
-    double other = elapsed - a->compile - a->verify - a->measure - a->search;
+    const cJSON *had = cJSON_GetObjectItemCaseSensitive(before, "accounting");
+    double spent_before = GOPT_MAX(j->study->spent_before, earlier(before, "elapsed_s"));
+    double elapsed = spent_before + gopt_job_elapsed(j), known = 0;
+    const struct {
+        const char *name;
+        double s;
+    } part[] = {{"compile", a->compile}, {"verify", a->verify}, {"measure", a->measure}, {"search", a->search}};
     cJSON *o = cJSON_AddObjectToObject(root, "accounting");
+    number(root, "run", j->study->run);
+    number(root, "budget_s", j->options->budget_s + (before ? earlier(before, "budget_s") : spent_before));
     number(root, "elapsed_s", elapsed);
-    number(o, "compile", a->compile);
-    number(o, "verify", a->verify);
-    number(o, "measure", a->measure);
-    number(o, "search", a->search);
-    number(o, "other", GOPT_MAX(other, 0));
-    number(root, "rounds", j->rounds);
-    number(root, "rounds_flagged", j->rounds_flagged);
+    for (int i = 0; i < GOPT_COUNT(part); i++) {
+        double s = earlier(had, part[i].name) + part[i].s;
+        number(o, part[i].name, s);
+        known += s;
+    }
+    number(o, "other", GOPT_MAX(elapsed - known, 0));
+    number(root, "rounds", earlier(before, "rounds") + j->rounds);
+    number(root, "rounds_flagged", earlier(before, "rounds_flagged") + j->rounds_flagged);
 }
 
 /* Shares: of the time of all processors, but `waited` of the time of the rounds. */
-static void add_disturbance(cJSON *root, const gopt_disturbance *d)
+static void add_disturbance(cJSON *root, const gopt_disturbance *d, const cJSON *before)
 {
+    const cJSON *had = cJSON_GetObjectItemCaseSensitive(before, "disturbance");
     cJSON *o = cJSON_AddObjectToObject(root, "disturbance");
-    double all = d->seconds * (double)sysconf(_SC_NPROCESSORS_ONLN);
-    number(o, "steal", all > 0 ? d->steal_s / all : NAN);
-    number(o, "others", all > 0 ? GOPT_MAX(d->others_s, 0) / all : NAN);
-    number(o, "waited", all > 0 && d->waited_s >= 0 ? d->waited_s / d->seconds : NAN);
+    double processors = (double)sysconf(_SC_NPROCESSORS_ONLN), already = earlier(had, "seconds");
+    double seconds = already + d->seconds;
+    bool waited = d->waited_s >= 0 && (already <= 0 || cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(had, "waited")));
+    number(o, "seconds", seconds);
+    number(o, "steal", seconds > 0 ? (earlier(had, "steal") * already + d->steal_s / processors) / seconds : NAN);
+    number(o, "others",
+           seconds > 0 ? (earlier(had, "others") * already + GOPT_MAX(d->others_s, 0) / processors) / seconds : NAN);
+    number(o, "waited", seconds > 0 && waited ? (earlier(had, "waited") * already + d->waited_s) / seconds : NAN);
 }
 
 static void add_command(cJSON *root, const gopt_job *j)
@@ -165,19 +204,20 @@ static void add_notes(cJSON *root, const gopt_job *j)
 
 gopt_status gopt_about_store(gopt_job *j, gopt_err *e)
 {
+    cJSON *before;
+    GOPT_TRY(read_earlier(&before, j->study, e));
     cJSON *root = cJSON_CreateObject();
     if (root) {
         text(root, "commit", gopt_commit());
         number(root, "seed", (double)j->options->seed);
-        number(root, "budget_s", j->options->budget_s);
         text(root, "stopped", j->stopped);
         text(root, "shapes", gopt_text_str(&j->shapes));
         add_model(root, j);
         add_device(root, &j->device);
         add_goal(root, &j->options->goal);
-        add_settings(root, j->options);
-        add_accounting(root, j);
-        add_disturbance(root, &j->disturbance);
+        add_settings(root, j->options, j->study->run);
+        add_accounting(root, j, before);
+        add_disturbance(root, &j->disturbance, before);
         add_notes(root, j);
         add_command(root, j);
     }
@@ -185,5 +225,6 @@ gopt_status gopt_about_store(gopt_job *j, gopt_err *e)
     gopt_status s = json ? gopt_study_set(j->study, "about", json, e) : gopt_oom(e);
     cJSON_free(json);
     cJSON_Delete(root);
+    cJSON_Delete(before);
     return s;
 }

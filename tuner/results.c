@@ -39,6 +39,15 @@ gopt_status gopt_contender_bundle(gopt_job *j, gopt_contender *c, gopt_err *e)
     return s ? s : gopt_study_set_bundle(j->study, c->trial, file, e);
 }
 
+static const double TRACE_SHARE = 0.02; /* of the budget, for one inference: slower ones are not traced */
+
+/* Who gets a bundle here may be chosen: where its time goes is known only from a worker that compiled it. */
+static gopt_status trace_once(gopt_job *j, gopt_contender *c, gopt_err *e)
+{
+    bool affordable = c->warm_ns < TRACE_SHARE * j->options->budget_s * 1e9;
+    return affordable && !j->study->trials[c->trial].steps ? gopt_job_trace(j, c, e) : GOPT_OK;
+}
+
 gopt_status gopt_job_need_bundle(gopt_job *j, int trial, gopt_err *e)
 {
     gopt_contender c = {.trial = trial};
@@ -46,6 +55,8 @@ gopt_status gopt_job_need_bundle(gopt_job *j, int trial, gopt_err *e)
         return GOPT_OK;
     GOPT_TRY(gopt_job_revive(j, trial, NULL, &c, e));
     gopt_status s = gopt_contender_bundle(j, &c, e);
+    if (!s)
+        s = trace_once(j, &c, e);
     gopt_contender_stop(&c);
     return s;
 }
