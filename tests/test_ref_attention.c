@@ -361,6 +361,9 @@ static void heads_are_read_where_they_lie(void **state)
     ref_int(&past, "is_causal", 1);
     assert_ok(ref_run(&past, 1), &past.e);
     ref_expect(&past, 0, F32, DIMS(1, 1, 2), 1e-6, VALUES(3, 30));
+    ref_int(&past, "left_window_size", 0);
+    assert_ok(ref_run(&past, 1), &past.e);
+    ref_expect(&past, 0, F32, DIMS(1, 1, 2), 1e-6, VALUES(1, 10));
     ref_case cache = strided();
     ref_absent(&cache);
     for (int k = 0; k < 2; k++)

@@ -7,8 +7,9 @@
  * heads * value size). With `length_first` those of rank 3, and y, are (length, batch, columns). past_key and
  * past_value may both be one cache (2, batch, heads, length, size). The score of a query
  * and a key is their product times `scale`; through `softcap`; `fill` where keep, a bool that broadcasts to the scores,
- * is false; plus mask, which broadcasts, too; with `is_causal` -inf for keys behind the query. Then as Softmax has it:
- * a row of nothing but -inf gives NaN, or zeros with `zero_rows`. */
+ * is false; plus mask, which broadcasts, too; with `is_causal` -inf for keys behind the query, with left_window_size
+ * for those further before it. Then as Softmax has it: a row of nothing but -inf gives NaN, or zeros with `zero_rows`.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -194,6 +195,7 @@ static gopt_status run_heads(gopt_exec *x, const gopt_ms_heads *h, int64_t share
     double *bias, *kept, *y;
     bool causal = gopt_attr_int(x->attrs, "is_causal", 0) != 0;
     bool turned = gopt_attr_int(x->attrs, "length_first", 0) != 0;
+    int64_t left = gopt_attr_int(x->attrs, "left_window_size", -1);
     a.scale = gopt_attr_float(x->attrs, "scale", 1 / sqrt((double)h->d));
     a.softcap = gopt_attr_float(x->attrs, "softcap", 0);
     a.fill = gopt_attr_float(x->attrs, "fill", -INFINITY);
@@ -211,7 +213,8 @@ static gopt_status run_heads(gopt_exec *x, const gopt_ms_heads *h, int64_t share
         for (int64_t i = 0; i < a.s * a.t; i++) {
             int64_t s = i / a.t, t = i % a.t;
             bias[i] = add.v ? at(&add, b, head, s, t) : 0;
-            bias[i] += causal && t > h->past + s ? -INFINITY : 0;
+            bool hidden = (causal && t > h->past + s) || (left >= 0 && h->past + s - t > left);
+            bias[i] += hidden ? -INFINITY : 0;
             kept[i] = keep.v ? at(&keep, b, head, s, t) : 1;
         }
         a.q = h->q + n * a.s * a.d;
