@@ -145,6 +145,38 @@ static void read_user(range *r, const gopt_node *n, const gopt_value *v, int dep
     }
 }
 
+/* Whether v, perhaps a mask that is counted, says how many keys the sequences of GroupQueryAttention have; *value is
+ * what its elements are where all have all keys. Others do not go with total_sequence_length. */
+static bool counts_keys(const gopt_value *v, int depth, double *value);
+
+static bool user_counts_keys(const gopt_node *n, const gopt_value *v, int depth, double *value)
+{
+    enum { QUERY, PAST = 3, LENGTHS = 5 };
+    double scalar;
+    if (!strcmp(n->op->name, "GroupQueryAttention") && n->n_in > LENGTHS && n->in[LENGTHS] == v) {
+        const gopt_fact *q = &n->in[QUERY]->fact, *past = n->in[PAST] ? &n->in[PAST]->fact : NULL;
+        bool known = q->rank == 3 && gopt_dim_is_const(q->dim[1]) &&
+                     (!past || (past->rank == 4 && gopt_dim_is_const(past->dim[2])));
+        *value = known ? (double)(q->dim[1].k + (past ? past->dim[2].k : 0) - 1) : 0;
+        return known;
+    }
+    bool counted = !strcmp(n->op->name, "ReduceSum") && n->in[0] == v;
+    bool less = !strcmp(n->op->name, "Sub") && n->in[0] == v && gopt_value_scalar(n->in[1], &scalar);
+    if ((!counted && !less && !is_carrier(n->op)) || n->n_out == 0 || !n->out[0] ||
+        !counts_keys(n->out[0], depth + 1, value))
+        return false;
+    *value = counted ? 1 : less ? *value + scalar : *value;
+    return true;
+}
+
+static bool counts_keys(const gopt_value *v, int depth, double *value)
+{
+    for (int i = 0; depth < DEPTH_MAX && i < v->n_users; i++)
+        if (user_counts_keys(v->users[i], v, depth, value))
+            return true;
+    return false;
+}
+
 static double normal(gopt_random *random)
 {
     double u = 1 - gopt_random_unit(random), v = gopt_random_unit(random);
@@ -188,15 +220,19 @@ static gopt_status make_one(gopt_tensor **out, const gopt_value *input, gopt_inp
                             gopt_arena *a, gopt_err *e)
 {
     int64_t dim[GOPT_RANK_MAX], n;
+    double value;
     if (!gopt_fact_static(&input->fact, dim) || !gopt_dims_count(dim, input->fact.rank, &n))
         return gopt_fail(e, GOPT_EUSAGE, "input \"%s\": its shape is not fully known", input->name);
     if (input->fact.dtype == GOPT_DTYPE_STRING)
         return gopt_fail(e, GOPT_EUNSUP, "input \"%s\": strings cannot be made up", input->name);
     if (!(*out = gopt_tensor_new(a, input->fact.dtype, input->fact.rank, dim)))
         return gopt_oom(e);
-    if (c == GOPT_INPUT_ZEROS)
+    if (is_integer(input->fact.dtype) && counts_keys(input, 0, &value))
+        for (int64_t i = 0; i < n; i++)
+            gopt_tensor_set(*out, i, value);
+    else if (c == GOPT_INPUT_ZEROS)
         return GOPT_OK;
-    if (gopt_dtype_is_float(input->fact.dtype))
+    else if (gopt_dtype_is_float(input->fact.dtype))
         fill_floats(*out, n, c, random);
     else
         fill_ints(*out, n, input, random);

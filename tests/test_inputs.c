@@ -100,6 +100,39 @@ static void what_is_compared_is_met(void **state)
     gopt_arena_fini(&a);
 }
 
+/* Lengths of sequences are those of all keys, in every case: three of the past and one that is new. */
+#define GROUPED                                                                                                        \
+    "n: y float32[2,1,8] = com.microsoft::GroupQueryAttention(q, _, _, p, p, l, t) {num_heads=2, kv_num_heads=1}\n"    \
+    "output y\n"
+#define GROUPED_INPUTS "input q float32[2,1,16]\ninput p float32[2,1,3,4]\nconst t int32[1] {4}\n"
+
+static void all_keys_are_counted(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t want;
+    } rows[] = {{"input l int32[2]\n" GROUPED_INPUTS GROUPED, 3},
+                {"input m int64[2]\n" GROUPED_INPUTS "const one int64[] {1}\na: s int64[2] = Sub(m, one)\n"
+                 "b: l int32[2] = Cast(s) {to=6}\n" GROUPED,
+                 4},
+                {"input m int64[2,4]\n" GROUPED_INPUTS "const one int64[] {1}\nconst axis int64[1] {1}\n"
+                 "r: c int64[2] = ReduceSum(m, axis) {keepdims=0}\na: s int64[2] = Sub(c, one)\n"
+                 "b: l int32[2] = Cast(s) {to=6}\n" GROUPED,
+                 1}};
+    (void)state;
+    for (int i = 0; i < 2 * GOPT_COUNT(rows); i++) {
+        gopt_err e = {0};
+        gopt_arena a = {0};
+        const gopt_tensor *const *in;
+        gopt_graph *g = test_graph(rows[i / 2].text);
+        assert_ok(gopt_inputs_make(&in, g, i % 2 ? GOPT_INPUT_ZEROS : GOPT_INPUT_RANDOM, 1, &a, &e), &e);
+        for (int64_t k = 0; k < gopt_tensor_count(in[0]); k++)
+            assert_int_equal(gopt_tensor_get_int(in[0], k), rows[i / 2].want);
+        gopt_graph_free(g);
+        gopt_arena_fini(&a);
+    }
+}
+
 static double spread(const gopt_tensor *t)
 {
     double sum = 0;
@@ -253,6 +286,7 @@ int main(void)
         cmocka_unit_test(integers_stay_within_what_they_index),
         cmocka_unit_test(bytes_use_their_range),
         cmocka_unit_test(what_is_compared_is_met),
+        cmocka_unit_test(all_keys_are_counted),
         cmocka_unit_test(the_cases_differ_as_they_say),
         cmocka_unit_test(special_values_are_among_the_others),
         cmocka_unit_test(what_cannot_be_made_up_is_said),
