@@ -164,6 +164,42 @@ static void findings_say_what_the_study_says(void **state)
     gopt_study_close(s);
 }
 
+/* Node 0 is what the pass touched and halves; node 1 takes as much more or less as the machine is slower or faster in
+ * the second trace. */
+static void a_trace_tells_how_the_rest_changed(void **state)
+{
+    static const char trace[] = "{\"status\":\"ok\",\"total\":%d,\"steps\":["
+                                "{\"name\":\"a\",\"op\":\"Relu\",\"kernel\":\"k\",\"origin\":[0],\"ns\":%d},"
+                                "{\"name\":\"b\",\"op\":\"Conv\",\"kernel\":\"k\",\"origin\":[1],\"ns\":%d}]}";
+    static const struct {
+        int rest;
+        const char *says;
+    } rows[] = {{670, "took 33 % less than before, most of it Conv"},
+                {1330, "took 33 % longer than before, most of it Conv"},
+                {1010, "did not change"}};
+    const double ms[] = {8}, compile[] = {30};
+    gopt_study *s = test_study_make(*state, ms, compile, 1, 40);
+    gopt_err e = {0};
+    char json[512];
+    s->trials[2].role = GOPT_ROLE_SINGLE;
+    s->trials[2].pass_a = gopt_pass_find("fold_const");
+    snprintf(json, sizeof json, trace, 2000, 1000, 1000);
+    assert_ok(gopt_study_set_trace(s, 0, json, &e), &e);
+    assert_ok(gopt_study_set(s, "about", about, &e), &e);
+    for (int i = 0; i < GOPT_COUNT(rows); i++) {
+        gopt_findings *f;
+        snprintf(json, sizeof json, trace, 500 + rows[i].rest, 500, rows[i].rest);
+        assert_ok(gopt_study_set_trace(s, 2, json, &e), &e);
+        assert_ok(gopt_decide(&f, s, &gopt_goal_default, &e), &e);
+        const gopt_finding_single *x = &f->clusters[0].single[0];
+        assert_true(fabs(x->rest_change - (rows[i].rest / 1000.0 - 1)) < 1e-9);
+        assert_non_null(strstr(x->bottleneck, rows[i].says));
+        assert_true(fabs(x->share - 0.5) < 1e-9 && fabs(x->operator_speedup - 2) < 1e-9);
+        gopt_findings_free(f);
+    }
+    gopt_study_close(s);
+}
+
 /* The report names the limits beyond which it says that the machine was unquiet. */
 static void the_limits_of_trust_are_those_that_are_named(void **state)
 {
@@ -210,15 +246,39 @@ static void means_have_no_percentiles(void **state)
     }
 }
 
+/* debug is the baseline, which compiles in 10 ms; max-autotune compiles longer, and is faster or as fast. */
+static void presets_that_tie_are_not_told_apart(void **state)
+{
+    for (int tie = 0; tie < 2; tie++) {
+        const double ms[] = {tie ? 9.97 : 8}, compile[] = {30};
+        gopt_err e = {0};
+        gopt_findings *f;
+        gopt_study *s = test_study_make(*state, ms, compile, 1, 40);
+        assert_ok(gopt_preset_config(&s->trials[2].config, "max-autotune", s), &e);
+        s->trials[1].config.v[gopt_setting_find("engine.threads")] = 7; /* not the preset */
+        assert_ok(gopt_preset_config(&s->trials[0].config, "debug", s), &e);
+        assert_ok(gopt_study_set(s, "about", about, &e), &e);
+        assert_ok(gopt_decide(&f, s, &gopt_goal_default, &e), &e);
+        const gopt_finding_cluster *c = &f->clusters[0];
+        assert_int_equal(c->n_presets, 2);
+        assert_true(c->presets[0].trial == 0 && c->presets[1].trial == 2);
+        assert_true(isnan(c->presets[1].best_from) == (tie == 1) && isnan(c->presets[0].best_to) == (tie == 1));
+        assert_true(c->presets[0].best_from == 0);
+        gopt_findings_free(f);
+        gopt_study_close(s);
+    }
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, test_dir_setup, test_dir_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(speedups_do_not_see_the_drift),     T(a_tie_keeps_the_default),
-        T(objectives_and_constraints_decide), T(regimes_name_the_winners),
-        T(too_few_rounds_are_no_result),      T(findings_say_what_the_study_says),
-        T(means_have_no_percentiles),         T(the_limits_of_trust_are_those_that_are_named),
+        T(speedups_do_not_see_the_drift),       T(a_tie_keeps_the_default),
+        T(objectives_and_constraints_decide),   T(regimes_name_the_winners),
+        T(too_few_rounds_are_no_result),        T(findings_say_what_the_study_says),
+        T(means_have_no_percentiles),           T(a_trace_tells_how_the_rest_changed),
+        T(presets_that_tie_are_not_told_apart), T(the_limits_of_trust_are_those_that_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

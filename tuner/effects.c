@@ -196,6 +196,15 @@ gopt_estimate gopt_effects_speedup(const gopt_study *s, int trial)
     return self;
 }
 
+gopt_estimate gopt_effects_compare(const gopt_study *s, int a, int b)
+{
+    gopt_estimate r = gopt_effects_ratio(s, a, b);
+    if (isfinite(r.lo) && isfinite(r.hi))
+        return r;
+    gopt_estimate x = gopt_effects_speedup(s, a), y = gopt_effects_speedup(s, b);
+    return (gopt_estimate){.value = y.value / x.value, .lo = y.lo / x.hi, .hi = y.hi / x.lo, .n = GOPT_MIN(x.n, y.n)};
+}
+
 double gopt_effects_noise_floor(const gopt_study *s)
 {
     const gopt_trial *base = gopt_effects_baseline(s);

@@ -21,6 +21,8 @@ const gopt_trial *gopt_effects_stand_in(const gopt_study *s, const gopt_trial *t
 gopt_estimate gopt_effects_speedup(const gopt_study *s, int trial);
 /* T_a / T_b from common rounds. */
 gopt_estimate gopt_effects_ratio(const gopt_study *s, int a, int b);
+/* The same where they have none: through the baseline, whose uncertainty then counts twice. */
+gopt_estimate gopt_effects_compare(const gopt_study *s, int a, int b);
 /* The most inferences that one of a trial's samples is the mean of, among those that its latency is made from
  * (assess.c): above 1 these have no percentiles of requests. 0: it has no samples. */
 int gopt_effects_repeats(const gopt_study *s, int trial);

@@ -98,9 +98,11 @@ static void write_title(gopt_text *out, const gopt_findings *f, const gopt_findi
     const gopt_finding_regime *last = &c->requests[c->n_requests - 1];
     (void)f;
     if (c->n_requests == 1)
-        gopt_text_add(out, "However many requests one compilation serves, trial %d costs least", last->trial);
+        gopt_text_add(out, "However many requests one compilation serves, no trial is known to cost less than trial %d",
+                      last->trial);
     else
-        gopt_text_add(out, "From %.0f requests on, trial %d costs least", ceil(last->from), last->trial);
+        gopt_text_add(out, "From %.0f requests on, trial %d costs least of those that are told apart", ceil(last->from),
+                      last->trial);
 }
 
 static void write_data(gopt_text *out, const gopt_findings *f, const gopt_finding_cluster *c)
