@@ -35,11 +35,19 @@ static const example examples[] = {
      "n1: a float32[1,64,7,7] = Conv(x, w) {pads=[1,1,1,1]}\n"
      "n2: y float32[1,64,7,7] = Conv(a, w) {pads=[2,2,2,2],dilations=[2,2]}\noutput y\n",
      2, 2},
+    {"poolings on the way, and a mean that leaves nothing to reorder at the end",
+     "input x float32[1,64,14,14]\nconst w float32[64,64,3,3] random(1)\nconst v float32[64,64,3,3] random(2)\n"
+     "n1: a float32[1,64,14,14] = Conv(x, w) {pads=[1,1,1,1]}\n"
+     "n2: c float32[1,64,7,7] = MaxPool(a) {kernel_shape=[3,3],strides=[2,2],pads=[1,1,1,1]}\n"
+     "n3: d float32[1,64,7,7] = Conv(c, v) {pads=[1,1,1,1]}\n"
+     "n4: f float32[1,64,5,5] = AveragePool(d) {kernel_shape=[3,3]}\n"
+     "n5: y float32[1,64,1,1] = GlobalAveragePool(f)\noutput y\n",
+     2, 1},
     {"windows far apart along one axis",
      "input x float32[1,1,9000]\nconst w float32[36,1,256] random(1)\n"
      "n1: a float32[1,36,137] = Conv(x, w) {strides=[64]}\n"
      "n2: y float32[1,137,36] = Transpose(a) {perm=[0,2,1]}\noutput y\n",
-     1, 1},
+     1, 0},
     {"the order is there already: groups stay as they are",
      "input x float32[1,7,7,64]\nconst w float32[64,1,3,3] random(1)\n"
      "n1: a float32[1,64,7,7] = Transpose(x) {perm=[0,3,1,2]}\n"

@@ -19,7 +19,7 @@ static bool read_window(const gopt_group *g, gopt_conv_nhwc *c, int n)
     const gopt_operand *x = &g->in[0], *f = &g->in[1];
     if (gopt_window_read(&w, g->attrs, n, NULL))
         return false;
-    memcpy(w.kernel, f->dim, (size_t)n * sizeof *w.kernel);
+    memcpy(w.kernel, f->dim + 2, (size_t)n * sizeof *w.kernel);
     gopt_window_bind(&w, x->dim + 1);
     int y = n == 2 ? 0 : -1, last = n - 1;
     c->ih = y < 0 ? 1 : w.in[y];
@@ -65,8 +65,8 @@ bool gopt_conv_nhwc_of(const gopt_group *g, gopt_conv_nhwc *c)
     if (n < 1 || n > 2 || g->in[1].rank != n + 2)
         return false;
     c->batch = g->in[0].dim[0];
-    c->channels = g->in[1].dim[n];
-    c->filters = g->in[1].dim[n + 1];
+    c->channels = g->in[1].dim[1];
+    c->filters = g->in[1].dim[0];
     c->bias = gopt_group_has(g, 2);
     if (c->batch < 1 || c->channels < 1 || c->filters < 1 || !read_window(g, c, n))
         return false;
@@ -98,15 +98,21 @@ double gopt_conv_nhwc_flops(const gopt_conv_nhwc *c)
     return 2.0 * (double)(c->batch * c->oh * c->ow * c->filters) * (double)(c->run * c->runs);
 }
 
-gopt_packing gopt_conv_nhwc_packing(const gopt_conv_nhwc *c, int unit, const float *src, float *dst)
+void gopt_conv_nhwc_pack(const gopt_conv_nhwc *c, const gopt_simd *simd, int unit, const float *src, float *dst,
+                         int64_t first, int64_t last)
 {
-    return (gopt_packing){.src = src,
-                          .n = c->filters,
-                          .k = c->run * c->runs,
-                          .step = 1,
-                          .depth = c->filters,
-                          .unit = unit,
-                          .scale = 1,
-                          .dst = dst,
-                          .last = gopt_ceil_div(c->filters, unit)};
+    int64_t taps = c->kh * c->kw, filter = c->channels * taps, piece = c->channels * unit;
+    for (int64_t j = first; j < last; j++)
+        for (int64_t tap = 0; tap < taps; tap++) {
+            gopt_packing p = {.src = src + j * unit * filter + tap,
+                              .n = GOPT_MIN((int64_t)unit, c->filters - j * unit),
+                              .k = c->channels,
+                              .step = filter,
+                              .depth = taps,
+                              .unit = unit,
+                              .scale = 1,
+                              .dst = dst + (j * taps + tap) * piece,
+                              .last = 1};
+            simd->pack(&p);
+        }
 }

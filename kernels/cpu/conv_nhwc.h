@@ -25,7 +25,8 @@ int64_t gopt_conv_nhwc_tap(const gopt_conv_nhwc *c, int64_t r);
 /* acc (+ bias), then post. x is new. False: it does not fit into one expression. */
 bool gopt_conv_nhwc_expr(const gopt_group *g, const gopt_conv_nhwc *c, gopt_expr *x);
 double gopt_conv_nhwc_flops(const gopt_conv_nhwc *c);
-/* Filters in panels of `unit` columns. */
-gopt_packing gopt_conv_nhwc_packing(const gopt_conv_nhwc *c, int unit, const float *src, float *dst);
+/* Panels [first, last) of `unit` filters each, [tap][channel][filter] in a panel. */
+void gopt_conv_nhwc_pack(const gopt_conv_nhwc *c, const gopt_simd *simd, int unit, const float *src, float *dst,
+                         int64_t first, int64_t last);
 
 #endif

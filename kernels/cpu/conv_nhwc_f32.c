@@ -95,8 +95,7 @@ static void pack(const gopt_group *g, const int64_t *knob, const gopt_target *t,
     const gopt_simd *simd = gopt_simd_for(t->isa);
     (void)knob;
     gopt_conv_nhwc_of(g, &c);
-    gopt_packing p = gopt_conv_nhwc_packing(&c, simd->nr, g->in[k].constant, dst);
-    simd->pack(&p);
+    gopt_conv_nhwc_pack(&c, simd, simd->nr, g->in[k].constant, dst, 0, gopt_ceil_div(c.filters, simd->nr));
 }
 
 static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target *t, void *memory)
@@ -127,9 +126,8 @@ static void begin(const spec *s, const gopt_task *t)
     int64_t lo, hi;
     float *room = t->workspace;
     if (!s->packed) {
-        gopt_packing p = gopt_conv_nhwc_packing(&s->c, s->simd->nr, t->in[1], room);
-        gopt_share(p.last, 1, t->part, t->parts, &p.first, &p.last);
-        s->simd->pack(&p);
+        gopt_share(gopt_ceil_div(s->c.filters, s->simd->nr), 1, t->part, t->parts, &lo, &hi);
+        gopt_conv_nhwc_pack(&s->c, s->simd, s->simd->nr, t->in[1], room, lo, hi);
     }
     if (!s->c.padded)
         return;

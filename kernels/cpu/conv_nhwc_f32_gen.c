@@ -157,8 +157,7 @@ static void pack(const gopt_group *g, const int64_t *knob, const gopt_target *t,
 {
     plan p;
     plan_init(&p, g, knob, t);
-    gopt_packing packing = gopt_conv_nhwc_packing(&p.c, p.nr, g->in[k].constant, dst);
-    gopt_simd_for(t->isa)->pack(&packing);
+    gopt_conv_nhwc_pack(&p.c, gopt_simd_for(t->isa), p.nr, g->in[k].constant, dst, 0, p.panels);
     gopt_arena_fini(&p.arena);
 }
 
@@ -184,14 +183,18 @@ static void put_tile(const plan *p, int rows, const char *name, gopt_text *t)
 
 static void put_filter_packing(const plan *p, gopt_text *t)
 {
+    long long panels = p->panels, depth = p->depth, channels = p->c.channels, taps = p->c.kh * p->c.kw;
     gopt_text_add(t,
                   "        for (int64_t j = %lldLL * t->part / t->parts; j < %lldLL * (t->part + 1) / t->parts; j++)\n"
                   "            for (int64_t k = 0; k < %lld; k++)\n"
-                  "                for (int64_t c = 0; c < %d; c++)\n"
-                  "                    room[(j * %lld + k) * %d + c] = j * %d + c < %lld\n"
-                  "                        ? ((const float *)t->in[1])[k * %lld + j * %d + c] : 0;\n",
-                  (long long)p->panels, (long long)p->panels, (long long)p->depth, p->nr, (long long)p->depth, p->nr,
-                  p->nr, (long long)p->c.filters, (long long)p->c.filters, p->nr);
+                  "                for (int64_t c = 0; c < %d; c++)\n",
+                  panels, panels, depth, p->nr);
+    gopt_text_add(
+        t,
+        "                    room[(j * %lld + k) * %d + c] = j * %d + c < %lld\n"
+        "                        ? ((const float *)t->in[1])[((j * %d + c) * %lld + k %% %lld) * %lld + k / %lld]"
+        " : 0;\n",
+        depth, p->nr, p->nr, (long long)p->c.filters, p->nr, channels, channels, taps, channels);
 }
 
 /* Rows of the padded images. */

@@ -55,7 +55,9 @@ typedef enum kind {
     KIND_REDUCE,   /* operand 1: axes */
     KIND_SLICE,    /* operand 3: axes */
     KIND_PAD,      /* operand 1: pads, 3: axes */
-    KIND_CONV
+    KIND_MEAN,     /* GlobalAveragePool, which is a ReduceMean in any layout */
+    KIND_CONV,
+    KIND_POOL
 } kind;
 
 static const struct {
@@ -93,6 +95,10 @@ static kind kind_of(const gopt_node *n)
     int m = mover_of(n);
     if (gopt_layout_is_conv(n))
         return KIND_CONV;
+    if (gopt_layout_is_pool(n))
+        return KIND_POOL;
+    if (gopt_rewrite_is(n, "GlobalAveragePool"))
+        return KIND_MEAN;
     return m >= 0 ? movers[m].kind : n->op->traits & GOPT_TRAIT_POINTWISE ? KIND_POINTWISE : KIND_NONE;
 }
 
@@ -148,7 +154,9 @@ static bool moves(const gopt_node *n, int rank)
         return has(n, 1) && is_absent_or_ints(n, 1) && is_absent_or_ints(n, 3);
     case KIND_PAD:
         return has(n, 1) && is_absent_or_ints(n, 1) && is_absent_or_ints(n, 3);
+    case KIND_MEAN:
     case KIND_CONV:
+    case KIND_POOL:
         return true;
     default:
         return false;
@@ -184,7 +192,7 @@ static int64_t axis_of(const gopt_node *n, int m, int rank)
 bool gopt_layout_suits(const gopt_node *n, const gopt_layout *l)
 {
     gopt_layout last_channels = gopt_layout_channels_last(l->rank);
-    if (kind_of(n) == KIND_CONV)
+    if (kind_of(n) >= KIND_CONV)
         return is_same(l, &last_channels);
     int m = mover_of(n);
     if (m < 0 || !movers[m].wants_last)
@@ -270,13 +278,19 @@ static gopt_value *moved_axes(const gopt_node *n, int k, int64_t count, const go
     return gopt_rewrite_ints(n->graph, axes, count);
 }
 
+/* Axes 2 and up. */
+static gopt_value *spatial_axes(gopt_graph *g, const gopt_layout *l)
+{
+    int64_t axes[GOPT_RANK_MAX];
+    for (int d = 2; d < l->rank; d++)
+        axes[d - 2] = place_of(l, d);
+    return gopt_rewrite_ints(g, axes, l->rank - 2);
+}
+
 static gopt_value *operand(gopt_node *n, int k, const gopt_layout *l)
 {
     gopt_value *v = n->in[k];
     kind of = kind_of(n);
-    gopt_layout filters = gopt_layout_of_filters(l->rank);
-    if (of == KIND_CONV && k == 1)
-        return constant_in(v, &filters, n);
     bool data = k == 0 || of == KIND_POINTWISE || of == KIND_AXIS;
     if (!data || (of == KIND_POINTWISE && is_single(&v->fact)))
         return v;
@@ -293,6 +307,8 @@ static bool operands(gopt_node *n, const gopt_layout *l, gopt_value **in, int *n
             return false;
     }
     *n_in = n->n_in;
+    if (of == KIND_MEAN)
+        return (in[(*n_in)++] = spatial_axes(n->graph, l));
     int at = of == KIND_REDUCE ? 1 : of == KIND_SLICE || of == KIND_PAD ? 3 : 0;
     if (!at)
         return true;
@@ -305,9 +321,33 @@ static bool operands(gopt_node *n, const gopt_layout *l, gopt_value **in, int *n
 static gopt_attrs attributes(const gopt_node *n, const gopt_layout *l)
 {
     int m = mover_of(n);
-    if (m < 0 || (movers[m].kind != KIND_AXIS && movers[m].kind != KIND_AXIS_ONE))
+    const char *mode = strcmp(n->op->name, "MaxPool") ? "average" : "max";
+    switch (kind_of(n)) {
+    case KIND_AXIS:
+    case KIND_AXIS_ONE:
+        return gopt_rewrite_attr_int(n->graph, n->attrs, "axis", place_of(l, axis_of(n, m, l->rank)));
+    case KIND_MEAN:
+        return gopt_rewrite_attr_int(n->graph, (gopt_attrs){0}, "keepdims", 1);
+    case KIND_POOL:
+        return gopt_attrs_with(&n->graph->family->arena, n->attrs,
+                               (gopt_attr){.name = "mode", .kind = GOPT_ATTR_STRING, .s = mode});
+    default:
         return n->attrs;
-    return gopt_rewrite_attr_int(n->graph, n->attrs, "axis", place_of(l, axis_of(n, m, l->rank)));
+    }
+}
+
+static const gopt_op *operator_of(const gopt_node *n)
+{
+    switch (kind_of(n)) {
+    case KIND_MEAN:
+        return gopt_op_find("", "ReduceMean");
+    case KIND_CONV:
+        return gopt_op_find("gopt", "ConvNhwc");
+    case KIND_POOL:
+        return gopt_op_find("gopt", "PoolNhwc");
+    default:
+        return n->op;
+    }
 }
 
 /* Transposes that read v, which a Transpose gives, read what that one reads. */
@@ -337,8 +377,7 @@ bool gopt_layout_move(gopt_node *n, const gopt_layout *l)
     int n_in;
     if (!in || !operands(n, l, in, &n_in))
         return false;
-    const gopt_op *op = kind_of(n) == KIND_CONV ? gopt_op_find("gopt", "ConvNhwc") : n->op;
-    gopt_node *by = gopt_graph_node(n->graph, NULL, op, attributes(n, l), in, n_in, n->n_out, n, &n, 1);
+    gopt_node *by = gopt_graph_node(n->graph, NULL, operator_of(n), attributes(n, l), in, n_in, n->n_out, n, &n, 1);
     if (!by || a->failed || gopt_node_infer(by, NULL))
         return false;
     for (int k = 0; k < n->n_out; k++) {

@@ -33,9 +33,9 @@ bool gopt_layout_move(gopt_node *n, const gopt_layout *l);
 
 /* A Conv that ConvNhwc can take the place of. */
 bool gopt_layout_is_conv(const gopt_node *n);
+/* A MaxPool without positions or an AveragePool that PoolNhwc can take the place of. */
+bool gopt_layout_is_pool(const gopt_node *n);
 gopt_layout gopt_layout_channels_last(int rank);
-/* From the filters of Conv to those of ConvNhwc. */
-gopt_layout gopt_layout_of_filters(int rank);
 /* What such a Conv gains, by the predictions of the kernels for this machine: as many bytes as could be read and
  * written in that time; below 0 when it loses. */
 double gopt_layout_conv_gain(const gopt_node *n);

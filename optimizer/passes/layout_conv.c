@@ -1,5 +1,5 @@
-/* layout_conv.c: convolutions, which kernels compute with channels outermost (Conv) or innermost (gopt.ConvNhwc), and
- * what that costs. */
+/* layout_conv.c: convolutions and poolings, which kernels compute with channels outermost (Conv) or innermost
+ * (gopt.ConvNhwc), and what that costs. */
 #include <string.h>
 
 #include "kernel.h"
@@ -22,20 +22,32 @@ bool gopt_layout_is_conv(const gopt_node *n)
            gopt_fact_static(&n->out[0]->fact, dim);
 }
 
+static bool all_zero(gopt_attrs a, const char *name)
+{
+    int64_t n;
+    const int64_t *v = gopt_attr_ints(a, name, &n);
+    for (int64_t i = 0; i < n; i++)
+        if (v[i])
+            return false;
+    return true;
+}
+
+bool gopt_layout_is_pool(const gopt_node *n)
+{
+    bool max = gopt_rewrite_is(n, "MaxPool"), average = gopt_rewrite_is(n, "AveragePool");
+    if ((!max && !average) || !n->in[0] || !is_float(n->in[0]) || (n->n_out > 1 && n->out[1]))
+        return false;
+    const char *pad = gopt_attr_string(n->attrs, "auto_pad", "NOTSET");
+    bool whole = all_zero(n->attrs, "pads") && !gopt_attr_int(n->attrs, "ceil_mode", 0) && strncmp(pad, "SAME", 4) != 0;
+    int rank = n->in[0]->fact.rank;
+    return (rank == 3 || rank == 4) && (max || whole); /* averages of parts of windows have rules of their own */
+}
+
 gopt_layout gopt_layout_channels_last(int rank)
 {
     gopt_layout l = {.rank = rank};
     for (int i = 1; i < rank; i++)
         l.perm[i] = i < rank - 1 ? i + 1 : 1;
-    return l;
-}
-
-/* Filters as ConvNhwc has them: taps, channels, filters. */
-gopt_layout gopt_layout_of_filters(int rank)
-{
-    gopt_layout l = {.rank = rank};
-    for (int i = 0; i < rank; i++)
-        l.perm[i] = i < rank - 2 ? i + 2 : rank - 1 - i;
     return l;
 }
 
@@ -73,7 +85,7 @@ static double predicted(const gopt_group *g, const gopt_target *t)
 double gopt_layout_conv_gain(const gopt_node *n)
 {
     int rank = n->in[0]->fact.rank;
-    gopt_layout image = gopt_layout_channels_last(rank), filters = gopt_layout_of_filters(rank);
+    gopt_layout image = gopt_layout_channels_last(rank);
     gopt_operand in[3] = {operand_of(n->in[0], NULL), operand_of(n->in[1], NULL)}, out = operand_of(n->out[0], NULL);
     gopt_target t;
     gopt_target_host(&t, 1);
@@ -84,7 +96,6 @@ double gopt_layout_conv_gain(const gopt_node *n)
     g.out = &out;
     double before = predicted(&g, &t);
     in[0] = operand_of(n->in[0], &image);
-    in[1] = operand_of(n->in[1], &filters);
     out = operand_of(n->out[0], &image);
     g.op = gopt_op_find("gopt", "ConvNhwc");
     return (before - predicted(&g, &t)) * t.bytes_per_s / 2;

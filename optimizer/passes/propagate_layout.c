@@ -13,6 +13,7 @@
  * convolutions add. */
 #include <math.h>
 
+#include "passes/drop_identity.h"
 #include "passes/layout.h"
 #include "passes/min_cut.h"
 
@@ -319,6 +320,14 @@ static bool has_layouts(const gopt_graph *g)
     return false;
 }
 
+/* What is left between two others, or moves nothing but dimensions of size 1. */
+static void simplify(gopt_graph *g)
+{
+    for (int i = 0; i < g->n_nodes; i++)
+        if (!g->nodes[i]->dead)
+            gopt_drop_identity_transpose(g->nodes[i]);
+}
+
 static gopt_status propagate(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 {
     propagation p = {.g = g};
@@ -330,6 +339,8 @@ static gopt_status propagate(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
         if (!run_round(&p, &r->changed))
             return gopt_oom(e);
     }
+    if (r->changed)
+        simplify(g);
     return GOPT_OK;
 }
 
