@@ -4,10 +4,10 @@
  *     x W1 + b1, x W2 + b2   becomes   Split(x [W1 W2] + [b1 b2])
  *
  * A product is a MatMul or a Gemm with alpha, beta of 1 and no transA; its bias, when all have one, is a constant
- * vector that is all that is added. Legal when all are float32 and in one graph, nothing else reads the weights (they
- * would be kept twice) nor, where a bias follows, the bare product. Left alone where a single pointwise node reads the
- * result, which that product can finish with (fuse_anchor) and a part of a larger one cannot. Every element is summed
- * as before. */
+ * vector that is all that is added. Legal when all are float32, or float16, or bfloat16, and in one graph, nothing else
+ * reads the weights (they would be kept twice) nor, where a bias follows, the bare product. Left alone where a single
+ * pointwise node reads the result, which that product can finish with (fuse_anchor) and a part of a larger one cannot.
+ * Every element is summed as before. */
 #include <string.h>
 
 #include "passes/rewrite.h"
@@ -38,10 +38,15 @@ typedef struct group {
     int64_t columns;
 } group;
 
+static bool is_mergeable(gopt_dtype d)
+{
+    return d == GOPT_DTYPE_F32 || d == GOPT_DTYPE_F16 || d == GOPT_DTYPE_BF16;
+}
+
 /* v as a vector of n along the last axis, nothing else; NULL when it is none. */
 static const gopt_tensor *vector(const gopt_value *v, int64_t n)
 {
-    const gopt_tensor *t = gopt_value_is_const(v) && v->fact.dtype == GOPT_DTYPE_F32 ? v->fact.constant : NULL;
+    const gopt_tensor *t = gopt_value_is_const(v) ? v->fact.constant : NULL;
     return t && t->rank > 0 && t->dim[t->rank - 1] == n && gopt_tensor_count(t) == n ? t : NULL;
 }
 
@@ -70,13 +75,14 @@ static bool branch_of(gopt_node *n, branch *b)
     bool gemm = is_plain_gemm(n), biased = gemm && n->n_in > 2 && n->in[2];
     if ((!gemm && !gopt_rewrite_is(n, "MatMul")) || gopt_value_is_const(n->in[0]) || !gopt_value_is_const(n->in[1]) ||
         n->in[1]->fact.rank != 2 || n->in[1]->n_users != 1 || n->in[0]->fact.rank < 2 ||
-        n->in[0]->fact.dtype != GOPT_DTYPE_F32)
+        !is_mergeable(n->in[0]->fact.dtype))
         return false;
     *b = (branch){.product = n, .w = n->in[1]->fact.constant, .end = n->out[0]};
     b->turned = gemm && gopt_attr_int(n->attrs, "transB", 0);
     b->k = b->w->dim[b->turned ? 1 : 0];
     b->n = b->w->dim[b->turned ? 0 : 1];
-    if (biased && !(b->bias = vector(n->in[2], b->n)))
+    bool whole = n->in[0]->fact.dtype == GOPT_DTYPE_F32; /* else an Add of its own would round once more */
+    if (biased && (!whole || !(b->bias = vector(n->in[2], b->n))))
         return false;
     if (!biased)
         take_bias(b);
@@ -108,27 +114,33 @@ static bool collect(gopt_node *n, int64_t max_columns, group *g)
     return g->n > 1;
 }
 
-static void copy_columns(const branch *b, float *to, int64_t row)
+/* To columns [first, ...) of `all`. */
+static void copy_columns(const branch *b, gopt_tensor *all, int64_t first)
 {
-    const float *w = b->w->data;
+    size_t size = gopt_dtype_bytes(all->dtype, 1);
+    const char *w = b->w->data;
+    char *to = all->data;
     for (int64_t k = 0; k < b->k; k++)
-        for (int64_t n = 0; n < b->n; n++)
-            to[k * row + n] = b->turned ? w[n * b->k + k] : w[k * b->n + n];
+        for (int64_t n = 0; n < b->n; n++) {
+            int64_t from = b->turned ? n * b->k + k : k * b->n + n;
+            memcpy(to + size * (size_t)(k * all->dim[1] + first + n), w + size * (size_t)from, size);
+        }
 }
 
 /* Weights of all branches, and their biases. */
 static bool make_constants(const group *g, gopt_graph *graph, gopt_value **w, gopt_value **bias)
 {
     gopt_arena *a = &graph->family->arena;
-    gopt_tensor *all = gopt_tensor_new(a, GOPT_DTYPE_F32, 2, (int64_t[]){g->at[0].k, g->columns});
-    gopt_tensor *sum = gopt_tensor_new(a, GOPT_DTYPE_F32, 1, &g->columns);
+    gopt_dtype d = g->at[0].w->dtype;
+    gopt_tensor *all = gopt_tensor_new(a, d, 2, (int64_t[]){g->at[0].k, g->columns});
+    gopt_tensor *sum = gopt_tensor_new(a, d, 1, &g->columns);
     int64_t at = 0;
     if (!all || !sum)
         return false;
     for (int i = 0; i < g->n; at += g->at[i].n, i++) {
-        copy_columns(&g->at[i], (float *)all->data + at, g->columns);
+        copy_columns(&g->at[i], all, at);
         if (g->at[i].bias)
-            memcpy((float *)sum->data + at, g->at[i].bias->data, (size_t)g->at[i].n * sizeof(float));
+            memcpy((char *)sum->data + gopt_dtype_bytes(d, at), g->at[i].bias->data, gopt_dtype_bytes(d, g->at[i].n));
     }
     *w = gopt_graph_constant(graph, NULL, all);
     *bias = g->at[0].bias ? gopt_graph_constant(graph, NULL, sum) : NULL;
@@ -190,7 +202,7 @@ static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 const gopt_pass gopt_pass_merge_matmul = {
     .name = "merge_matmul",
     .doc = "products of one value with several constant matrices become one",
-    .revision = 1,
+    .revision = 2,
     .knobs = knobs,
     .run = run,
 };
