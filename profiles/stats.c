@@ -212,11 +212,16 @@ void gopt_false_discovery(const double *p, int n, double q, bool *rejected, int 
         rejected[scratch[k]] = true;
 }
 
+double gopt_verdict_least(double floor)
+{
+    return GOPT_MAX(0.01, 2 * floor);
+}
+
 gopt_verdict gopt_verdict_of(const gopt_estimate *ratio, double floor)
 {
     if (!isfinite(ratio->value) || !isfinite(ratio->lo) || !isfinite(ratio->hi))
         return GOPT_VERDICT_UNKNOWN;
-    double least = GOPT_MAX(0.01, 2 * floor);
+    double least = gopt_verdict_least(floor);
     if (ratio->lo > 1 && log(ratio->value) > least)
         return GOPT_VERDICT_BETTER;
     if (ratio->hi < 1 && -log(ratio->value) > least)

@@ -59,7 +59,8 @@ typedef enum gopt_verdict {
     GOPT_VERDICT_WORSE
 } gopt_verdict;
 /* Of a ratio where above 1 is better: better or worse only when the interval excludes 1 and |ln ratio| exceeds
- * max(1 %, 2 floor). */
+ * max(1 %, 2 floor), gopt_verdict_least. */
+double gopt_verdict_least(double floor);
 gopt_verdict gopt_verdict_of(const gopt_estimate *ratio, double floor);
 
 /* xoshiro256**: every random order comes from one seed. */

@@ -59,6 +59,32 @@ static void a_difference_in_every_opening_is_found(void **state)
     assert_int_equal(compared(by, 4).verdict, GOPT_VERDICT_UNKNOWN); /* too few to say */
 }
 
+static void a_tie_beside_1_says_why(void **state)
+{
+    (void)state;
+    static const struct {
+        gopt_comparison c;
+        const char *text;
+    } rows[] = {
+        {{{.value = 1.408, .lo = 1.09, .hi = 1.785}, 0.247, GOPT_VERDICT_UNKNOWN},
+         "tie: within twice the noise floor of 24.7 %"},
+        {{{.value = 0.94, .lo = 0.895, .hi = 0.978}, 0.044, GOPT_VERDICT_UNKNOWN},
+         "tie: within twice the noise floor of 4.4 %"},
+        {{{.value = 1.006, .lo = 1.004, .hi = 1.008}, 0.002, GOPT_VERDICT_UNKNOWN},
+         "tie: within 1 % (noise floor 0.2 %)"},
+        {{{.value = 1.01, .lo = 0.99, .hi = 1.03}, 0.02, GOPT_VERDICT_UNKNOWN}, "tie (noise floor 2.0 %)"},
+        {{{.value = 1.2, .lo = 1.19, .hi = 1.21}, 0.01, GOPT_VERDICT_UNKNOWN}, "better (noise floor 1.0 %)"},
+    };
+    for (int i = 0; i < GOPT_COUNT(rows); i++) {
+        gopt_comparison c = rows[i].c;
+        gopt_text t = {0};
+        c.verdict = gopt_verdict_of(&c.ratio, c.floor);
+        gopt_verdict_put(&t, &c);
+        assert_string_equal(gopt_text_str(&t), rows[i].text);
+        gopt_text_fini(&t);
+    }
+}
+
 /* ---- taking ---- */
 
 typedef struct opener {
@@ -143,6 +169,39 @@ static void one_lane_is_opened_once(void **state)
     put_away(&w);
 }
 
+static gopt_rounds one_taken(const char *dir, const char *graph, gopt_tensor *x)
+{
+    gopt_err e = {0};
+    gopt_config c = test_config(NULL);
+    gopt_rounds r;
+    opener o = {.plan = test_compile(graph, &c, dir, NULL), .x = *x, .fail_at = -1};
+    gopt_lane_source source = {.open = open_lane, .ctx = &o};
+    assert_ok(gopt_rounds_take(&r, 1, &source, 0.1, 1, &e), &e);
+    close_lane(&o, 0);
+    gopt_plan_free((gopt_plan *)(uintptr_t)o.plan);
+    return r;
+}
+
+/* Percentiles are of single inferences, or there are none. */
+static void inferences_are_timed_alone_where_the_clock_can(void **state)
+{
+    static float x[1 << 16];
+    gopt_tensor few = {.dtype = GOPT_DTYPE_F32, .rank = 1, .dim = {4}, .data = x};
+    gopt_tensor many = {.dtype = GOPT_DTYPE_F32, .rank = 1, .dim = {1 << 16}, .data = x};
+    gopt_rounds r = one_taken(*state, "input x float32[4]\na: y float32[4] = Exp(x)\noutput y\n", &few);
+    assert_true(r.lane[0].typical_ns < 2000 && r.lane[0].repeats > 1);
+    assert_int_equal(gopt_rounds_singles(&r, 0).samples, 0);
+    assert_true(isnan(gopt_rounds_singles(&r, 0).p90));
+    gopt_rounds_fini(&r);
+    r = one_taken(*state, "input x float32[65536]\na: y float32[65536] = Exp(x)\noutput y\n", &many);
+    assert_true(r.lane[0].repeats > 1);
+    gopt_latency x1 = gopt_rounds_singles(&r, 0), xn = gopt_rounds_latency(&r, 0);
+    assert_int_equal(x1.samples, xn.samples * r.lane[0].repeats);
+    assert_true(x1.median.value <= x1.p90 && x1.p90 <= x1.p95 && isfinite(x1.mean));
+    assert_true(fabs(x1.mean / xn.mean - 1) < 1e-6);
+    gopt_rounds_fini(&r);
+}
+
 static void a_lane_that_does_not_open_ends_it(void **state)
 {
     world w = take(*state, 2, 3, GOPT_EIO);
@@ -156,8 +215,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_opening_does_is_noise),
         cmocka_unit_test(a_difference_in_every_opening_is_found),
+        cmocka_unit_test(a_tie_beside_1_says_why),
         D(lanes_are_opened_in_turns),
         D(one_lane_is_opened_once),
+        D(inferences_are_timed_alone_where_the_clock_can),
         D(a_lane_that_does_not_open_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,8 +8,9 @@
 #include "timing.h"
 #include "workplace.h"
 
-enum { ROUNDS_MOST = 20000, ROUNDS_LEAST = 11, OPENINGS_LEAST = 9 };
+enum { ROUNDS_MOST = 20000, ROUNDS_LEAST = 11, OPENINGS_LEAST = 9, SINGLES_MOST = 1 << 20 };
 static const double SAMPLE_NS = 1e6;                /* a sample takes at least this long */
+static const double SINGLE_NS = 2000;               /* an inference this long: the clock is 1 % of it */
 static const double WARM_SHARE = 0.25;              /* of the seconds, at most */
 static const double CACHES_NS = 20e6;               /* an inference longer than this fills its caches in no time */
 static const int64_t WINDOW_NS = 100 * 1000 * 1000; /* between two looks at what else runs */
@@ -28,8 +29,10 @@ typedef struct taking {
 static gopt_status make_lane(gopt_rounds *r, gopt_err *e)
 {
     gopt_lane *l = &r->lane[r->n_lanes++];
-    *l = (gopt_lane){.ns = gopt_calloc(2 * ROUNDS_MOST, sizeof *l->ns)};
-    return l->ns ? GOPT_OK : gopt_oom(e);
+    *l = (gopt_lane){.ns = gopt_calloc(2 * ROUNDS_MOST, sizeof *l->ns),
+                     .single = gopt_calloc(SINGLES_MOST, sizeof *l->single),
+                     .stride = 1};
+    return l->ns && l->single ? GOPT_OK : gopt_oom(e);
 }
 
 static gopt_status warm(gopt_lane *l, double seconds, gopt_err *e)
@@ -43,6 +46,7 @@ static gopt_status warm(gopt_lane *l, double seconds, gopt_err *e)
     }
     GOPT_TRY(gopt_timing_warm(l->engine, limit, &l->typical_ns, e));
     l->repeats = (int)GOPT_MIN(GOPT_MAX(ceil(SAMPLE_NS / GOPT_MAX(l->typical_ns, 1)), 1), 1e6);
+    l->singly = l->typical_ns >= SINGLE_NS;
     return GOPT_OK;
 }
 
@@ -55,6 +59,45 @@ static gopt_status refill(taking *t, int lane, gopt_err *e)
     return cold ? gopt_engine_run(l->engine, 0, e) : GOPT_OK;
 }
 
+/* Every other one goes when there are too many, so that those left are of the whole time. */
+static void make_room(gopt_lane *l)
+{
+    if (l->n_single + l->repeats <= SINGLES_MOST)
+        return;
+    l->n_single /= 2;
+    l->stride *= 2;
+    for (int i = 0; i < l->n_single; i++)
+        l->single[i] = l->single[2 * i];
+}
+
+static void keep_single(gopt_lane *l, double ns)
+{
+    if (++l->skipped < l->stride)
+        return;
+    l->skipped = 0;
+    l->single[l->n_single++] = ns;
+}
+
+/* A sample that looks at the clock after each of its inferences. */
+static gopt_status sample_singly(gopt_lane *l, double *ns, gopt_err *e)
+{
+    make_room(l);
+    int64_t begin = gopt_now(), last = begin;
+    for (int i = 0; i < l->repeats; i++) {
+        GOPT_TRY(gopt_engine_run(l->engine, 0, e));
+        int64_t now = gopt_now();
+        keep_single(l, (double)(now - last));
+        last = now;
+    }
+    *ns = (double)(last - begin) / l->repeats;
+    return GOPT_OK;
+}
+
+static gopt_status take_sample(gopt_lane *l, double *ns, gopt_err *e)
+{
+    return l->singly ? sample_singly(l, ns, e) : gopt_timing_sample(l->engine, SAMPLE_NS, &l->repeats, ns, e);
+}
+
 static gopt_status take_round(taking *t, gopt_err *e)
 {
     gopt_rounds *r = t->r;
@@ -64,7 +107,7 @@ static gopt_status take_round(taking *t, gopt_err *e)
         int lane = order[i] % r->n_lanes, which = order[i] / r->n_lanes;
         gopt_lane *l = &r->lane[lane];
         GOPT_TRY(refill(t, lane, e));
-        GOPT_TRY(gopt_timing_sample(l->engine, SAMPLE_NS, &l->repeats, &l->ns[r->per_round * r->n + which], e));
+        GOPT_TRY(take_sample(l, &l->ns[r->per_round * r->n + which], e));
     }
     r->n++;
     return GOPT_OK;
@@ -154,6 +197,11 @@ gopt_latency gopt_rounds_latency(const gopt_rounds *r, int lane)
     return gopt_latency_of(r->lane[lane].ns, r->n * r->per_round);
 }
 
+gopt_latency gopt_rounds_singles(const gopt_rounds *r, int lane)
+{
+    return gopt_latency_of(r->lane[lane].single, r->lane[lane].n_single);
+}
+
 /* ln of T of the second over T of the first, in the middle of the rounds of one opening. */
 static double opening_ratio(const gopt_rounds *r, int opening, double *scratch)
 {
@@ -199,8 +247,10 @@ gopt_comparison gopt_rounds_compare(const gopt_rounds *r)
 
 void gopt_rounds_fini(gopt_rounds *r)
 {
-    gopt_free(r->lane[0].ns);
-    gopt_free(r->lane[1].ns);
+    for (int k = 0; k < 2; k++) {
+        gopt_free(r->lane[k].ns);
+        gopt_free(r->lane[k].single);
+    }
     *r = (gopt_rounds){.n_lanes = 0};
 }
 
@@ -211,4 +261,17 @@ const char *gopt_verdict_name(gopt_verdict v)
                                         [GOPT_VERDICT_BETTER] = "better",
                                         [GOPT_VERDICT_WORSE] = "worse"};
     return names[v];
+}
+
+void gopt_verdict_put(gopt_text *t, const gopt_comparison *c)
+{
+    double percent = 100 * c->floor;
+    bool excludes = c->ratio.lo > 1 || c->ratio.hi < 1;
+    gopt_text_put(t, gopt_verdict_name(c->verdict));
+    if (c->verdict != GOPT_VERDICT_TIE || !excludes)
+        gopt_text_add(t, " (noise floor %.1f %%)", percent);
+    else if (gopt_verdict_least(c->floor) > gopt_verdict_least(0))
+        gopt_text_add(t, ": within twice the noise floor of %.1f %%", percent);
+    else
+        gopt_text_add(t, ": within 1 %% (noise floor %.1f %%)", percent);
 }

@@ -4,6 +4,7 @@
 #ifndef GOPT_ROUNDS_H
 #define GOPT_ROUNDS_H
 
+#include "base/text.h"
 #include "engine.h"
 #include "stats.h"
 
@@ -21,6 +22,9 @@ typedef struct gopt_lane {
     double *ns;        /* of one inference, by sample: gopt_rounds.per_round to a round */
     double typical_ns; /* as warming up showed */
     int repeats;       /* inferences that a sample takes together */
+    bool singly;       /* each of them is long enough to be timed alone, too: */
+    double *single;    /* every stride-th, in the order taken */
+    int n_single, stride, skipped;
 } gopt_lane;
 
 typedef struct gopt_rounds {
@@ -40,9 +44,13 @@ typedef struct gopt_comparison {
 /* Lanes stay open. Free with gopt_rounds_fini, also after a failure. */
 gopt_status gopt_rounds_take(gopt_rounds *r, int n_lanes, const gopt_lane_source *source, double seconds, uint64_t seed,
                              gopt_err *e);
-gopt_latency gopt_rounds_latency(const gopt_rounds *r, int lane);
+gopt_latency gopt_rounds_latency(const gopt_rounds *r, int lane); /* of samples */
+/* Of single inferences; no samples where one is too short for the clock. */
+gopt_latency gopt_rounds_singles(const gopt_rounds *r, int lane);
 gopt_comparison gopt_rounds_compare(const gopt_rounds *r); /* of two lanes */
 void gopt_rounds_fini(gopt_rounds *r);
 const char *gopt_verdict_name(gopt_verdict v); /* "better", "worse", "tie", "unknown" */
+/* With the noise floor; of a tie whose interval leaves out 1, why it is one. */
+void gopt_verdict_put(gopt_text *t, const gopt_comparison *c);
 
 #endif

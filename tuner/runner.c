@@ -57,6 +57,7 @@ static void note_choice(gopt_runner *r, const char *path)
     const gopt_manifest_cluster *c = &m->clusters[0];
     snprintf(r->serves, sizeof r->serves, "%s, %s", usage.notice ? "fallback" : "chosen",
              usage.notice ? c->fallback.bundle : c->chosen.bundle);
+    snprintf(r->content, sizeof r->content, "%s", usage.notice ? c->fallback.bundle_hash : c->chosen.bundle_hash);
     snprintf(r->sha256, sizeof r->sha256, "%s", m->model_sha256 ? m->model_sha256 : "");
     gopt_manifest_free(m);
 }
@@ -316,6 +317,25 @@ gopt_status gopt_runner_reopen(gopt_runner *r, gopt_err *e)
     gopt_runner_shut(r);
     GOPT_TRY(open_session(r, e));
     return bind(r, r->made, e);
+}
+
+static void content_of(char hex[33], const gopt_runner *r)
+{
+    gopt_plan *plan;
+    gopt_hash content;
+    snprintf(hex, 33, "%s", r->content);
+    if (hex[0] || gopt_bundle_read(&plan, r->path, &content, NULL))
+        return;
+    gopt_plan_free(plan);
+    gopt_hash_hex(hex, content);
+}
+
+bool gopt_runner_same(const gopt_runner *x, const gopt_runner *y)
+{
+    char a[33], b[33];
+    content_of(a, x);
+    content_of(b, y);
+    return a[0] && !strcmp(a, b);
 }
 
 static gopt_status lend_lane(void *ctx, int lane, gopt_engine **out, gopt_err *e)

@@ -21,6 +21,7 @@ typedef struct gopt_runner {
     bool blind;                     /* made without the model: it may refuse their values */
     char serves[96];                /* "chosen, bundles/trial-7.gopt" of a manifest, else empty */
     char sha256[65];                /* of the model that it is or was made from; empty: unknown */
+    char content[33];               /* hash of the bundle that serves for a manifest, else empty */
     gopt_arena arena;
     gopt_plan *own;      /* compiled here; NULL: opened through gopt.h */
     char path[PATH_MAX]; /* what is opened so */
@@ -61,6 +62,8 @@ void gopt_runner_shut(gopt_runner *r); /* until it is opened anew */
 /* Lanes to time: one runner as it is, or two that are deployed, opened anew whenever that is asked for. Borrows the
  * list. */
 gopt_lane_source gopt_runner_lanes(gopt_runner *const *list, int n);
+/* Whether both open bundles of one content: deployed, opened as bundles or through manifests. */
+bool gopt_runner_same(const gopt_runner *x, const gopt_runner *y);
 void gopt_runner_close(gopt_runner *r); /* also after a failed open */
 
 #endif

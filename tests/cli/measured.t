@@ -3,8 +3,8 @@ $ gopt sample-model s.onnx
 s.onnx: ... nodes
 $ gopt bench s.onnx --preset reduce-overhead --seconds 0.05
 s.onnx
-  latency     median ... [...], mean ..., p90 ..., p95 ..., p99 ...
-              ... samples of ..., worth ... independent ones
+  latency     median ... [...], mean ..., of ... samples of ... inference...
+  percentiles p50 ..., p90 ..., p95 ..., p99 ..., of ... single inferences
   throughput  ... inferences per second of one session
   memory      peak ...: weights ..., activations ..., workspace ..., runtime ...
   inputs      made up from the model
@@ -18,7 +18,7 @@ $ gopt bench s.gopt --seconds 0.05 --json
 	"latency":	{
 		"median":	...,
 ...
-		"samples":	...
+		"single_inferences":	...
 	},
 ...
 	"inputs_from":	"types and shapes",
@@ -33,7 +33,43 @@ s.gopt
 ...
 against s.onnx
 ...
-speedup ... [...] over ... paired rounds of ... openings: ... (noise floor ... %)
+speedup ... [...] over ... rounds: ...noise floor ...%...
+# One model in two configurations; twice the same.
+$ gopt bench s.onnx --against-pipeline none --seconds 0.2 --json | grep -e '"path"' -e different -e '"same' -e '"least"'
+	"path":	"s.onnx",
+		"path":	"s.onnx",
+		"least":	...
+	"different_models":	false,
+	"same_engine":	false
+$ gopt bench s.onnx --pipeline none --against s.onnx --seconds 0.1 | grep same
+both are the same engine: what is seen between them is noise
+$ gopt bench s.onnx --preset reduce-overhead --against s.gopt --seconds 0.1 -v | grep -e same -e anew -e independent
+              the interval counts the samples as ... independent ones
+              the interval counts the samples as ... independent ones
+both were opened anew ... times, which the interval is of
+both are the same engine: what is seen between them is noise
+$ gopt bench s.onnx --pipeline none --against s.onnx --against-preset reduce-overhead --seconds 0.1 | grep -c same
+0
+= 1
+$ gopt bench s.onnx --against-threads 1 --threads 1 --seconds 0.1 | grep -c same
+1
+$ gopt bench s.onnx --against s.gopt --against-pipeline none
+! gopt: --against-pipeline: s.gopt is compiled already, which fixes it; give the model
+= 2
+$ gopt bench s.onnx --against-pipeline nome
+! gopt: --against-pipeline: unknown pass 'nome'; ...
+= 2
+# Too short to be timed alone: no percentile is made up from means.
+$ echo CAg6ZAolEgFjIghDb25zdGFudCoWCgV2YWx1ZSoKCAEQAUoEAAAAQKABBAoOCgF4CgFjEgF5IgNNdWwSAWdaEwoBeBIOCgwIARIICgIIAgoCCARiEwoBeRIOCgwIARIICgIIAgoCCARCBAoAEBA= | base64 -d > twice.onnx
+$ gopt bench twice.onnx --threads 1 --seconds 0.05 | grep -e percentiles
+  percentiles n/a: one inference is too short for the clock
+$ gopt bench twice.onnx --threads 1 --seconds 0.05 --json | grep -e '"p[0-9]' -e single
+		"p50":	null,
+		"p90":	null,
+		"p95":	null,
+		"p99":	null,
+...
+		"single_inferences":	0
 $ gopt trace s.onnx --pipeline fold_const,fuse_chain,drop_dead --seconds 0.01
 after pass              nodes  steps ...
 as imported ...
