@@ -66,18 +66,34 @@ static void explain_above(const gopt_page *p, const gopt_finding_single *s)
         s->bottleneck ? s->bottleneck : "");
 }
 
+/* Predicted if what the pass left alone took as long in both traces, as the formula supposes: the machine was as fast.
+ */
+static double at_one_speed(const gopt_finding_single *s)
+{
+    return 1 / ((1 - s->share) + s->share / (s->operator_speedup * (1 + s->rest_change)));
+}
+
+/* Two traces are runs of their own, in which the machine may have had another speed. */
+static void explain_denied(const gopt_page *p, const gopt_finding_single *s)
+{
+    gopt_text t = {0};
+    if (isfinite(at_one_speed(s)))
+        gopt_text_add(&t, ": at the speed that these operators show, %.3f is predicted", at_one_speed(s));
+    gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN,
+                      "%s: %.3f predicted, %.3f measured; the traces do not explain it: in them %s. They are runs of "
+                      "their own, and the machine may have had another speed in each%s.",
+                      s->pass, s->amdahl_predicted, s->speedup.value, s->bottleneck, gopt_page_keep(p, &t));
+}
+
 static void explain(const gopt_page *p, const gopt_finding_single *s)
 {
     if (is_above(s))
         explain_above(p, s);
+    else if (s->bottleneck && differs(s) && is_denied(s))
+        explain_denied(p, s);
     else if (s->bottleneck && differs(s))
-        gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN, "%s: %.3f predicted, %.3f measured%s %s.%s", s->pass,
-                          s->amdahl_predicted, s->speedup.value,
-                          is_denied(s) ? "; the traces do not explain it: in them" : ":", s->bottleneck,
-                          is_denied(s)
-                              ? " They are runs of their own, in which the machine may have had another speed: "
-                                "believe what was measured."
-                              : "");
+        gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN, "%s: %.3f predicted, %.3f measured: %s.", s->pass,
+                          s->amdahl_predicted, s->speedup.value, s->bottleneck);
 }
 
 /* A trace does not look into what a control operator runs. */
