@@ -7,8 +7,9 @@
  * is shared by past and present. unidirectional adds the lowest float to a score: e to the power of that less the
  * largest score is 0, as with -inf; done only where the last query sees all keys anyway, and nothing else can be -inf.
  *
- * GroupQueryAttention looks only back, so without a past the lengths of sequences do not matter. With one, all must be
- * as long as the longest, so that new keys lie behind the old ones: that of a single sequence is, or they are constant.
+ * GroupQueryAttention may be in half precision. It looks only back, so without a past the lengths of sequences do not
+ * matter. With one, all must be as long as the longest, so that new keys lie behind the old ones: that of a single
+ * sequence is, or they are constant.
  */
 #include <string.h>
 
@@ -39,13 +40,13 @@ static bool is_ms(const gopt_node *n, const char *name)
     return n->post.result < 0 && !strcmp(n->op->domain, "com.microsoft") && !strcmp(n->op->name, name);
 }
 
-/* All shapes, and float32 but for the inputs of the bit set `integers`. */
-static bool all_known(const gopt_node *n, unsigned integers)
+/* All shapes, and elements of `type` but for the inputs of the bit set `integers`. */
+static bool all_known(const gopt_node *n, unsigned integers, gopt_dtype type)
 {
     int64_t dim[GOPT_RANK_MAX];
     for (int k = 0; k < n->n_in; k++)
-        if (n->in[k] && (!gopt_fact_static(&n->in[k]->fact, dim) ||
-                         (!(integers >> k & 1) && n->in[k]->fact.dtype != GOPT_DTYPE_F32)))
+        if (n->in[k] &&
+            (!gopt_fact_static(&n->in[k]->fact, dim) || (!(integers >> k & 1) && n->in[k]->fact.dtype != type)))
             return false;
     return true;
 }
@@ -199,7 +200,7 @@ static gopt_status lower_apart(gopt_node *n, gopt_pass_run *r, gopt_err *e)
 {
     form f = {.n = n, .q = input(n, QUERY), .k = input(n, KEY), .v = input(n, VALUE), .mask = input(n, MASK)};
     if (!f.q || !f.k || !f.v || f.q->fact.rank != 3 || f.k->fact.rank != f.v->fact.rank || f.k->fact.rank > 4 ||
-        !all_known(n, 1u << MASK) || n->n_in > PAST_LENGTH || !input(n, PAST_K) != !input(n, PAST_V) ||
+        !all_known(n, 1u << MASK, GOPT_DTYPE_F32) || n->n_in > PAST_LENGTH || !input(n, PAST_K) != !input(n, PAST_V) ||
         (f.k->fact.rank == 4 && input(n, PAST_K)))
         return GOPT_OK;
     f.addend = input(n, ADDEND);
@@ -311,7 +312,9 @@ static gopt_value *without_values(const form *f)
 static gopt_status lower_grouped(gopt_node *n, gopt_pass_run *r, gopt_err *e)
 {
     form f = {.n = n};
-    if (!all_known(n, 1u << LENGTHS | 1u << TOTAL | 1u << POSITIONS) || !absent_from(n, SINK) ||
+    gopt_dtype type = n->in[QUERY]->fact.dtype;
+    if ((type != GOPT_DTYPE_F32 && !gopt_dtype_is_half(type)) ||
+        !all_known(n, 1u << LENGTHS | 1u << TOTAL | 1u << POSITIONS, type) || !absent_from(n, SINK) ||
         gopt_attr_int(n->attrs, "smooth_softmax", 0) > 0 || !gopt_attr_int(n->attrs, "causal", 1) || !read_grouped(&f))
         return GOPT_OK;
     bool packed = !input(n, KEY), rotary = gopt_attr_int(n->attrs, "do_rotary", 0) != 0;
@@ -376,7 +379,7 @@ static bool read_projection(form *f)
 static gopt_status lower_projected(gopt_node *n, gopt_pass_run *r, gopt_err *e)
 {
     form f = {.n = n};
-    if (!all_known(n, 1u << PROJECTED_MASK) || n->n_in > PROJECTED_ADDEND + 1 || !read_projection(&f))
+    if (!all_known(n, 1u << PROJECTED_MASK, GOPT_DTYPE_F32) || n->n_in > PROJECTED_ADDEND + 1 || !read_projection(&f))
         return GOPT_OK;
     f.past_k = f.past_v = input(n, PROJECTED_PAST);
     f.q = f.k = f.v = project(n);
