@@ -1,5 +1,5 @@
-/* gopt_pool_nhwc.c: gopt PoolNhwc: MaxPool (attribute mode "max") or AveragePool ("average") of images whose channels lie
- * innermost, [N, D..., C]. What lies outside the image does not count. Made by passes. */
+/* gopt_pool_nhwc.c: gopt PoolNhwc: MaxPool (attribute mode "max") or AveragePool ("average") of images whose channels
+ * lie innermost, [N, D..., C]. What lies outside the image does not count. Made by passes. */
 #include <math.h>
 #include <string.h>
 
