@@ -39,8 +39,8 @@ $ gopt compile a -o b --threads 4000
 ! gopt: --threads: 4000 is more than the number of processors, ...
 ! gopt: a: No such file or directory
 = 3
-$ gopt compile a -o b --set engine.threads=250
-! gopt: --set engine.threads: 250 is more than the number of processors, ...
+$ gopt compile a -o b --set engine.threads=4000
+! gopt: --set engine.threads: 4000 is more than the number of processors, ...
 ! gopt: a: No such file or directory
 = 3
 $ gopt bench a --seconds 0

@@ -422,7 +422,9 @@ const gopt_command gopt_command_bench = {
     .most = 1,
     .doc = "Times it: latency with 95 % intervals, throughput, memory; two of them in turns with --against.",
     .more =
-        "A model is compiled first (--pipeline, --preset, --set, --shape); manifests and bundles run as they are.\n"
+        "A model is compiled first (--pipeline, --preset, --set, --shape); manifests and bundles run as they are. Of "
+        "two\n"
+        "models these options are of both, those that begin with --against- of the other one alone.\n\n"
         "A sample is as many inferences as last 1 ms; median, 95 % interval and mean are of samples. Percentiles are "
         "of\n"
         "single inferences, and n/a where one lasts less than 2 us or there are too few. Close other programs: what\n"
