@@ -67,7 +67,7 @@ static void tell(const boundaries *b, gopt_text *out)
     gopt_text_put(out, "the passes of the choice were also verified at other shapes: ");
     gopt_text_put(out, b->passed ? gopt_text_str(&b->shapes) : "none");
     if (b->refused)
-        gopt_text_add(out, "; the model itself takes %d no", b->refused);
+        gopt_text_add(out, "; %d other%s the model itself refuses", b->refused, b->refused == 1 ? "" : "s");
     if (b->left_out)
         gopt_text_add(out, "; for %d there was no time", b->left_out);
 }
