@@ -194,6 +194,28 @@ static void decide_again(const char *dir)
     gopt_text_fini(&summary);
 }
 
+static double number_after(const char *json, const char *name)
+{
+    const char *at = strstr(json, name);
+    assert_non_null(at);
+    return strtod(at + strlen(name), NULL);
+}
+
+/* Elapsed time and budget are of all runs, as the trials are; the choice is traced like baseline and default. */
+static void assert_told_of_all(const char *dir, int runs)
+{
+    char path[4096], where[64];
+    char *findings = read_file(test_path(path, dir, "out/findings.json"));
+    char *report = read_file(test_path(path, dir, "out/report.txt"));
+    assert_true(number_after(findings, "\"budget_s\":") == runs * BUDGET_S);
+    assert_true(number_after(findings, "\"elapsed_s\":") > (runs - 1) * (BUDGET_S - 1.0));
+    snprintf(where, sizeof where, " in %d runs, stopped: ", runs);
+    assert_true((strstr(report, where) != NULL) == (runs > 1));
+    assert_null(strstr(report, "was not traced"));
+    free(findings);
+    free(report);
+}
+
 /* On a busy machine a run may be over before passes are tried alone; the next goes on from there. */
 static void a_job_keeps_its_budget_and_goes_on_later(void **state)
 {
@@ -203,6 +225,7 @@ static void a_job_keeps_its_budget_and_goes_on_later(void **state)
     int trials = 0, samples = 0, single = 0;
     for (int run = 1; run <= 2 || (single == 0 && run <= RUNS_MAX); run++) {
         run_once(*state, &o, run);
+        assert_told_of_all(*state, run);
         gopt_study *s = open_study(*state);
         assert_true(s->n_trials >= trials && s->n_samples > samples && s->spent_before > run);
         trials = s->n_trials;

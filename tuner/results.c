@@ -70,11 +70,23 @@ static gopt_status write_all(gopt_job *j, const gopt_findings *f, bool reports, 
     return reports ? gopt_report_write(f, j->options->out, e) : GOPT_OK;
 }
 
+/* A choice that was not in the final gets its bundle first, and a trace with it, which the findings then tell of. */
+static gopt_status decide(gopt_job *j, gopt_findings **out, gopt_err *e)
+{
+    GOPT_TRY(gopt_decide(out, j->study, &j->options->goal, e));
+    int chosen = (*out)->clusters[0].chosen_trial;
+    if (chosen < 0 || j->study->trials[chosen].bundle)
+        return GOPT_OK;
+    gopt_findings_free(*out);
+    GOPT_TRY(gopt_job_need_bundle(j, chosen, e));
+    return gopt_decide(out, j->study, &j->options->goal, e);
+}
+
 gopt_status gopt_job_publish(gopt_job *j, bool reports, gopt_err *e)
 {
     gopt_findings *f;
     GOPT_TRY(gopt_about_store(j, e));
-    GOPT_TRY(gopt_decide(&f, j->study, &j->options->goal, e));
+    GOPT_TRY(decide(j, &f, e));
     gopt_status s = j->options->against ? gopt_against_judge(f, j->options->against, e) : GOPT_OK;
     const gopt_finding_cluster *c = &f->clusters[0];
     j->timed = gopt_finding_trial_is_ok(gopt_finding_trial_find(c, c->chosen_trial)) &&

@@ -34,7 +34,8 @@ static void write_latency_note(const gopt_page *p, const gopt_finding_trial *con
         "are those of the trial's own samples, scaled to that median; a sample is the mean of so many inferences "
         "in a row.%s",
         means ? " p90, p95 and p99 are n/a where that is more than one: means of several have no percentiles of "
-                "requests. Tune with --objective p99, which times every inference alone."
+                "requests. Tune with --objective p99, which times every inference alone; add --fresh where the job was "
+                "begun without it."
               : "");
 }
 
