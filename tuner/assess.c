@@ -36,6 +36,8 @@ static gopt_latency raw_latency(const gopt_study *s, int trial, bool all, bool *
     if (!*final)
         n = samples_of(s, trial, GOPT_SAMPLE_RACE, x);
     gopt_latency l = gopt_latency_of(x, n);
+    if (gopt_effects_repeats(s, trial) > 1) /* means of several inferences have no tail */
+        l.p90 = l.p95 = l.p99 = NAN;
     gopt_free(x);
     return l;
 }
