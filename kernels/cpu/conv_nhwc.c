@@ -59,7 +59,9 @@ static void lay_out(gopt_conv_nhwc *c)
 bool gopt_conv_nhwc_of(const gopt_group *g, gopt_conv_nhwc *c)
 {
     *c = (gopt_conv_nhwc){0};
-    if (!gopt_group_is(g, "gopt", "ConvNhwc") || !all_float(g) || !g->in[1].constant)
+    if (!gopt_group_is(g, "gopt", "ConvNhwc") || !all_float(g))
+        return false;
+    if (!g->in[1].constant && !g->in[1].packed) /* a bundle keeps packed filters alone */
         return false;
     int n = g->in[0].rank - 2;
     if (n < 1 || n > 2 || g->in[1].rank != n + 2)

@@ -182,7 +182,7 @@ static void run(const gopt_task *t)
 const gopt_kernel gopt_kernel_conv_nhwc_f32 = {
     .name = "conv_nhwc_f32",
     .doc = "convolution, channels innermost",
-    .revision = 1,
+    .revision = 2,
     .fits = fits,
     .cost = cost,
     .work = work,

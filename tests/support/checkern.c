@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bundle_format.h"
 #include "cpu/group.h"
 #include "support/test.h"
 
@@ -100,6 +101,17 @@ static void bind_inputs(checkern_call *c, const checkern_case *k)
     }
 }
 
+/* As the engine has the group of a bundle: of packed constants but small ones the plain elements are not kept. */
+static void forget_packed(checkern_call *c)
+{
+    gopt_operand *in = gopt_arena_copy(&c->arena, c->group.in, (size_t)c->group.n_in, sizeof *in);
+    assert_true(in || c->group.n_in == 0);
+    for (int i = 0; i < c->group.n_in; i++)
+        if (in[i].packed && gopt_dtype_bytes(in[i].dtype, gopt_operand_count(&in[i])) > GOPT_BUNDLE_SMALL)
+            in[i].constant = NULL;
+    c->group.in = in;
+}
+
 void checkern_call_init(checkern_call *c, const checkern_case *k)
 {
     memset(c, 0, sizeof *c);
@@ -115,6 +127,7 @@ void checkern_call_init(checkern_call *c, const checkern_case *k)
     c->run = k->kernel->generated ? k->generated : k->kernel->run;
     if (k->kernel->generated)
         return;
+    forget_packed(c);
     void *spec = gopt_arena_take(&c->arena, 1, GOPT_MAX(k->kernel->spec_bytes, 64));
     assert_non_null(spec);
     if (k->kernel->prepare)
