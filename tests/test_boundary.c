@@ -64,9 +64,9 @@ static void run_job(gopt_tune_options *t, const char *dir, char *model, char *ou
 static void expect(const gopt_tune_options *t, gopt_study *study, int trial, const char *said)
 {
     gopt_err e = {0};
-    gopt_job j = {.options = t, .study = study, .end = gopt_now() + 20 * GOPT_NS_PER_S};
+    gopt_job j = {.options = t, .study = study};
     gopt_text_put(&j.shapes, "n=4");
-    assert_ok(gopt_job_check_boundaries(&j, trial, &e), &e);
+    assert_ok(gopt_job_check_boundaries(&j, trial, gopt_now() + 20 * GOPT_NS_PER_S, &e), &e);
     if (!strstr(gopt_text_str(&j.boundaries), said))
         fail_msg("\"%s\" instead of \"%s\"", gopt_text_str(&j.boundaries), said);
     gopt_text_fini(&j.shapes);

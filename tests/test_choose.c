@@ -159,18 +159,6 @@ static void regimes_are_what_would_be_chosen(void **state)
     gopt_study_close(s);
 }
 
-/* Each is within the noise of the one before; the last one is not within that of the default. */
-static void ties_do_not_add_up(void **state)
-{
-    const double ms[] = {4.025, 4.08}, compile_ms[] = {150, 100}, final_ms[] = {4.025, 4.08};
-    const int trials[] = {2, 3};
-    gopt_study *s = study(*state, ms, compile_ms, 2, trials, final_ms, 2);
-    gopt_assessment a = choose(s, &gopt_goal_default);
-    assert_true(a.n_alpha > 1 && a.alpha[0].trial == 2 && a.alpha[1].trial == 3);
-    gopt_assess_fini(&a);
-    gopt_study_close(s);
-}
-
 static void p99_that_is_not_known_decides_nothing(void **state)
 {
     const double ms[] = {2}, compile_ms[] = {200}, final_ms[] = {2};
@@ -197,7 +185,6 @@ int main(void)
         T(a_tie_is_a_tie_whatever_it_is_called),
         T(luck_in_races_is_not_chosen_but_named),
         T(regimes_are_what_would_be_chosen),
-        T(ties_do_not_add_up),
         T(p99_that_is_not_known_decides_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -245,7 +245,7 @@ static void who_takes_over_is_told_apart(void **state)
     (void)state;
     gopt_findings *f = test_findings();
     test_pages p = test_rendered(f);
-    test_assert_says(&p.html, "takes over only where its latency is told apart");
+    test_assert_says(&p.html, "neighbours may be within the noise of each other");
     test_pages_fini(&p);
     gopt_findings_free(f);
 }

@@ -12,6 +12,7 @@ typedef struct boundaries {
     gopt_job *job;
     gopt_graph *graph; /* not bound */
     gopt_config config;
+    int trial;
     gopt_shapes tuned;
     int64_t end;
     int passed, refused, left_out;
@@ -64,7 +65,7 @@ static gopt_status check_all(boundaries *b, gopt_err *e)
 
 static void tell(const boundaries *b, gopt_text *out)
 {
-    gopt_text_put(out, "the passes of the choice were also verified at other shapes: ");
+    gopt_text_add(out, "the passes of trial %d were also verified at other shapes: ", b->trial);
     gopt_text_put(out, b->passed ? gopt_text_str(&b->shapes) : "none");
     if (b->refused)
         gopt_text_add(out, "; %d other%s the model itself refuses", b->refused, b->refused == 1 ? "" : "s");
@@ -72,9 +73,9 @@ static void tell(const boundaries *b, gopt_text *out)
         gopt_text_add(out, "; for %d there was no time", b->left_out);
 }
 
-gopt_status gopt_job_check_boundaries(gopt_job *j, int trial, gopt_err *e)
+gopt_status gopt_job_check_boundaries(gopt_job *j, int trial, int64_t deadline, gopt_err *e)
 {
-    boundaries b = {.job = j, .end = j->end - (int64_t)(j->render_s * 1e9)};
+    boundaries b = {.job = j, .end = deadline};
     gopt_err why = {0};
     if (!gopt_text_str(&j->shapes)[0])
         return GOPT_OK;
@@ -82,6 +83,7 @@ gopt_status gopt_job_check_boundaries(gopt_job *j, int trial, gopt_err *e)
     GOPT_TRY(gopt_parse_shapes(&b.tuned, gopt_text_str(&j->shapes), e));
     GOPT_TRY(gopt_model_import(&b.graph, j->options->model, NULL, e));
     int64_t begin = gopt_now();
+    b.trial = trial;
     b.config = j->study->trials[trial].config;
     gopt_config_switch_pass(&b.config, gopt_passes[gopt_pass_find("codegen")], false);
     if (check_all(&b, &why)) {

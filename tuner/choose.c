@@ -252,40 +252,32 @@ void gopt_assess_choose(gopt_assessment *a)
 typedef double weighted(const gopt_goal *g, double compile_ns, double run_ns, double weight);
 
 /* The weight, `from` or above, from which on y costs less than x; INFINITY: nowhere. Costs are linear in the weight. */
-static double crossing(const gopt_goal *g, const gopt_assessed *x, double x_run, const gopt_assessed *y, double y_run,
-                       weighted *cost, double from)
+static double crossing(const gopt_goal *g, const gopt_assessed *x, const gopt_assessed *y, weighted *cost, double from)
 {
-    double x0 = cost(g, x->compile_ns, x_run, 0), y0 = cost(g, y->compile_ns, y_run, 0);
-    double x1 = cost(g, x->compile_ns, x_run, 1) - x0, y1 = cost(g, y->compile_ns, y_run, 1) - y0;
+    double x0 = cost(g, x->compile_ns, x->cautious_ns, 0), y0 = cost(g, y->compile_ns, y->cautious_ns, 0);
+    double x1 = cost(g, x->compile_ns, x->cautious_ns, 1) - x0, y1 = cost(g, y->compile_ns, y->cautious_ns, 1) - y0;
     double at = (y0 - x0) / (x1 - y1);
     return y1 < x1 && at >= from ? at : INFINITY;
 }
 
-/* What is chosen at weight 0. */
-static int first_choice(const gopt_assessment *a, gopt_objective objective)
+/* From the cheapest at weight 0 on. */
+static int walk(const gopt_assessment *a, weighted *cost, gopt_regime *out)
 {
-    gopt_assessment at_zero = *a;
-    at_zero.goal.objective = objective;
-    at_zero.goal.alpha = at_zero.goal.requests = 0;
-    at_zero.arena = (gopt_arena){0};
-    gopt_assess_choose(&at_zero);
-    gopt_arena_fini(&at_zero.arena);
-    return at_zero.chosen;
-}
-
-/* From what is chosen at weight 0 on. run: by place in a->at, what decisions take times for. */
-static int walk(const gopt_assessment *a, gopt_objective objective, weighted *cost, const double *run, gopt_regime *out)
-{
-    const gopt_assessed *now = gopt_assess_find(a, first_choice(a, objective));
+    const gopt_goal *g = &a->goal;
+    const gopt_assessed *now = NULL;
     int n = 0;
     double from = 0;
+    for (int i = 0; i < a->n; i++) {
+        const gopt_assessed *x = &a->at[i];
+        if (keeps(g, x) &&
+            (!now || cost(g, x->compile_ns, x->cautious_ns, 0) < cost(g, now->compile_ns, now->cautious_ns, 0)))
+            now = x;
+    }
     for (int steps = 0; now && steps < a->n; steps++) { /* each to one that grows more slowly */
         const gopt_assessed *next = NULL;
         double to = INFINITY;
         for (int i = 0; i < a->n; i++) {
-            double at = keeps(&a->goal, &a->at[i])
-                            ? crossing(&a->goal, now, run[now - a->at], &a->at[i], run[i], cost, from)
-                            : INFINITY;
+            double at = keeps(g, &a->at[i]) ? crossing(g, now, &a->at[i], cost, from) : INFINITY;
             if (at < to) {
                 to = at;
                 next = &a->at[i];
@@ -305,12 +297,8 @@ void gopt_assess_regimes(gopt_assessment *a)
 {
     a->alpha = GOPT_NEW(&a->arena, gopt_regime, a->n);
     a->requests = GOPT_NEW(&a->arena, gopt_regime, a->n);
-    double *run = GOPT_NEW(&a->arena, double, a->n);
-    const gopt_assessed *standard = gopt_assess_find(a, a->standard);
     if (a->arena.failed)
         return;
-    for (int i = 0; i < a->n; i++) /* what ties with the default takes as long: ties do not add up */
-        run[i] = standard ? standard->cautious_ns / times_as_fast(a, &a->at[i], standard) : a->at[i].cautious_ns;
-    a->n_alpha = walk(a, GOPT_OBJECTIVE_utility, inverse_utility, run, a->alpha);
-    a->n_requests = walk(a, GOPT_OBJECTIVE_wall, wall, run, a->requests);
+    a->n_alpha = walk(a, inverse_utility, a->alpha);
+    a->n_requests = walk(a, wall, a->requests);
 }

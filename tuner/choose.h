@@ -6,7 +6,8 @@
 
 /* Sets a->chosen, a->reason and a->unmet. The figures of all trials are there. */
 void gopt_assess_choose(gopt_assessment *a);
-/* Sets the regimes of alpha and requests: what utility and wall time would choose, the constraints kept. */
+/* Sets the regimes of alpha and requests: what costs least by utility and wall time, the constraints kept, whether or
+ * not the noise tells it from the default. */
 void gopt_assess_regimes(gopt_assessment *a);
 
 /* x beats y for certain: faster beyond both intervals, no worse otherwise. */

@@ -109,9 +109,8 @@ gopt_status gopt_job_race(gopt_job *j, gopt_contender *at, int n, gopt_sample_st
 /* dormant.c: looks once for passes whose work another does before them; gopt_effects_dormant() tells them. */
 gopt_status gopt_job_find_dormant(gopt_job *j, gopt_err *e);
 
-/* boundary.c: is the choice, this trial, right at other shapes, too? Says so in j->boundaries; takes what is left of
- * the job at most. */
-gopt_status gopt_job_check_boundaries(gopt_job *j, int trial, gopt_err *e);
+/* boundary.c: is the choice, this trial, right at other shapes, too? Says so in j->boundaries. */
+gopt_status gopt_job_check_boundaries(gopt_job *j, int trial, int64_t deadline, gopt_err *e);
 
 /* propose.c: what to try next; false when there is nothing more. Deterministic: the same study and seed give the same.
  */

@@ -316,13 +316,19 @@ static gopt_status reopen_heat(gopt_job *j, heat *h, gopt_err *e)
     return s;
 }
 
+static gopt_status check_other_shapes(gopt_job *j, gopt_err *e)
+{
+    int chosen = gopt_decide_chosen(j->study, &j->options->goal);
+    int64_t limit = later(gopt_now(), OTHER_SHAPES_SHARE * j->options->budget_s);
+    return chosen < 0 ? GOPT_OK : gopt_job_check_boundaries(j, chosen, limit, e);
+}
+
 /* The leaders of the races were partly lucky: whom they leave behind may lead once that is known, and gets two heats.
  */
 static gopt_status final(gopt_job *j, gopt_err *e)
 {
     int rounds = strcmp(j->stopped, "budget") ? 2000 / HEATS : INT32_MAX, before = j->rounds;
-    double other_shapes = gopt_text_str(&j->shapes)[0] ? OTHER_SHAPES_SHARE * j->options->budget_s : 0;
-    int64_t begin = gopt_now(), end = later(j->end, -j->render_s - other_shapes);
+    int64_t begin = gopt_now(), end = later(j->end, -j->render_s);
     heat h;
     gopt_progress_stage(j->progress, "final");
     gopt_status s = begin_heat(j, &h, e);
@@ -335,6 +341,8 @@ static gopt_status final(gopt_job *j, gopt_err *e)
         } else if (k && cheap) {
             s = reopen_heat(j, &h, e);
         }
+        if (!s && k == HEATS - 1) /* the last heat takes what is left */
+            s = check_other_shapes(j, e);
         if (!s)
             s = gopt_job_race(j, h.at, h.n, GOPT_SAMPLE_FINAL, rounds, begin + (end - begin) / HEATS * (k + 1), e);
     }
@@ -353,9 +361,6 @@ static gopt_status run(gopt_job *j, gopt_err *e)
         s = search(j, e);
     if (!s)
         s = final(j, e);
-    int chosen = s ? -1 : gopt_decide_chosen(j->study, &j->options->goal);
-    if (chosen >= 0)
-        s = gopt_job_check_boundaries(j, chosen, e);
     const bool interrupted = s == GOPT_EINTR;
     if (s && !interrupted)
         return s;

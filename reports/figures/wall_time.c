@@ -97,12 +97,15 @@ static void write_title(gopt_text *out, const gopt_findings *f, const gopt_findi
 {
     const gopt_finding_regime *last = &c->requests[c->n_requests - 1];
     (void)f;
-    if (c->n_requests == 1)
-        gopt_text_add(out, "However many requests one compilation serves, no trial is known to cost less than trial %d",
-                      last->trial);
-    else
-        gopt_text_add(out, "From %.0f requests on, trial %d costs least of those that are told apart", ceil(last->from),
-                      last->trial);
+    if (c->n_requests == 1) {
+        gopt_text_add(out, "However many requests one compilation serves, trial %d costs least", last->trial);
+        return;
+    }
+    const gopt_finding_trial *winner = gopt_finding_trial_find(c, last->trial);
+    const gopt_finding_trial *before = gopt_finding_trial_find(c, last[-1].trial);
+    gopt_text_add(out, "From %.0f requests on, trial %d costs least", ceil(last->from), last->trial);
+    if (winner && before && winner->latency.hi >= before->latency.lo)
+        gopt_text_add(out, ", but not told apart from trial %d by latency", before->id);
 }
 
 static void write_data(gopt_text *out, const gopt_findings *f, const gopt_finding_cluster *c)
