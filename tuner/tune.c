@@ -316,11 +316,16 @@ static gopt_status reopen_heat(gopt_job *j, heat *h, gopt_err *e)
     return s;
 }
 
-static gopt_status check_other_shapes(gopt_job *j, gopt_err *e)
+/* What would be chosen now gets its bundle, which takes a while where it was not in the final, and is verified at other
+ * shapes. */
+static gopt_status prepare_choice(gopt_job *j, gopt_err *e)
 {
     int chosen = gopt_decide_chosen(j->study, &j->options->goal);
+    if (chosen < 0)
+        return GOPT_OK;
+    GOPT_TRY(gopt_job_need_bundle(j, chosen, e));
     int64_t limit = later(gopt_now(), OTHER_SHAPES_SHARE * j->options->budget_s);
-    return chosen < 0 ? GOPT_OK : gopt_job_check_boundaries(j, chosen, limit, e);
+    return gopt_job_check_boundaries(j, chosen, limit, e);
 }
 
 /* The leaders of the races were partly lucky: whom they leave behind may lead once that is known, and gets two heats.
@@ -342,7 +347,7 @@ static gopt_status final(gopt_job *j, gopt_err *e)
             s = reopen_heat(j, &h, e);
         }
         if (!s && k == HEATS - 1) /* the last heat takes what is left */
-            s = check_other_shapes(j, e);
+            s = prepare_choice(j, e);
         if (!s)
             s = gopt_job_race(j, h.at, h.n, GOPT_SAMPLE_FINAL, rounds, begin + (end - begin) / HEATS * (k + 1), e);
     }
