@@ -211,6 +211,8 @@ static void pack_share(const spec *s, const gopt_task *t, gopt_packing p, int64_
 static void run_packing(const spec *s, const gopt_task *t)
 {
     float *room = t->workspace;
+    if (s->mm.batch == 0) /* an operand of its own has elements all the same */
+        return;
     if (s->pack_a)
         pack_share(s, t, packing_a(&s->mm, s->simd, t->in[0], room), s->mm.a_single ? 1 : s->mm.batch, true);
     if (!s->pack_b || !s->b_size)

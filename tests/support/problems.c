@@ -30,6 +30,7 @@ const problem_text problems[] = {
     MATMUL("f32[20,70] f32[70,1]!", NULL, NULL),
     MATMUL("f32[3,0] f32[0,5]", NULL, "add(acc, const(1))"),
     MATMUL("f32[0,3] f32[3,5]!", NULL, NULL),
+    MATMUL("f32[17,9]! f32[0,9,4]", NULL, NULL),
     MATMUL("f32[2,3,10,20] f32[2,3,20,30]", NULL, NULL),
     MATMUL("f32[2,1,10,20] f32[3,20,30]!", NULL, "tanh(acc)"),
     MATMUL("f32[2,3,4,20] f32[20,30]!", "f32[30]", "add(acc, in2)"),
