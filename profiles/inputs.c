@@ -151,13 +151,14 @@ static bool counts_keys(const gopt_value *v, int depth, double *value);
 
 static bool user_counts_keys(const gopt_node *n, const gopt_value *v, int depth, double *value)
 {
-    enum { QUERY, PAST = 3, LENGTHS = 5 };
+    enum { QUERY, PAST = 3, LENGTHS = 5, TOTAL };
     double scalar;
-    if (!strcmp(n->op->name, "GroupQueryAttention") && n->n_in > LENGTHS && n->in[LENGTHS] == v) {
+    bool total = n->n_in > TOTAL && n->in[TOTAL] == v; /* of all keys; lengths are one less */
+    if (!strcmp(n->op->name, "GroupQueryAttention") && n->n_in > LENGTHS && (total || n->in[LENGTHS] == v)) {
         const gopt_fact *q = &n->in[QUERY]->fact, *past = n->in[PAST] ? &n->in[PAST]->fact : NULL;
         bool known = q->rank == 3 && gopt_dim_is_const(q->dim[1]) &&
                      (!past || (past->rank == 4 && gopt_dim_is_const(past->dim[2])));
-        *value = known ? (double)(q->dim[1].k + (past ? past->dim[2].k : 0) - 1) : 0;
+        *value = known ? (double)(q->dim[1].k + (past ? past->dim[2].k : 0) - !total) : 0;
         return known;
     }
     bool counted = !strcmp(n->op->name, "ReduceSum") && n->in[0] == v;

@@ -112,6 +112,7 @@ static void all_keys_are_counted(void **state)
         const char *text;
         int64_t want;
     } rows[] = {{"input l int32[2]\n" GROUPED_INPUTS GROUPED, 3},
+                {"input t int32[1]\ninput l int32[2]\ninput q float32[2,1,16]\ninput p float32[2,1,3,4]\n" GROUPED, 4},
                 {"input m int64[2]\n" GROUPED_INPUTS "const one int64[] {1}\na: s int64[2] = Sub(m, one)\n"
                  "b: l int32[2] = Cast(s) {to=6}\n" GROUPED,
                  4},
