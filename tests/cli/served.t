@@ -6,7 +6,7 @@ $ gopt-tune --budget 4s --progress none --objective compile --out s.gopt s.onnx 
 $ grep gopt-tune s.gopt/report.txt
     gopt-tune --budget 4s --seed 1 --objective compile --out /...s.gopt /...s.onnx
 $ grep 'every candidate' s.gopt/report.txt
-Note: every candidate was verified on 6 input cases before it was timed (random, zeros, large, tiny, ...
+Note: every candidate was verified on ... before it was timed (random...
 $ grep '^    gopt' s.gopt/report.txt | sed 1d
     gopt bench /.../s.gopt/manifest.yaml
     gopt verify /.../s.gopt/manifest.yaml
