@@ -246,7 +246,8 @@ typedef struct gopt_finding_settings { /* constraints unknown: none */
     int n_more;
 } gopt_finding_settings;
 
-/* Beyond one of these the machine was unquiet: shares of the rounds, of all processors' time. */
+/* Beyond one of these the machine was unquiet: shares of the rounds (design/measurement.md, 7), of all processors'
+ * time. */
 #define GOPT_UNQUIET_ROUNDS 0.2
 #define GOPT_UNQUIET_OTHERS 0.1
 #define GOPT_UNQUIET_STEAL 0.01

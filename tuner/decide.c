@@ -9,9 +9,6 @@
 
 #include "command_line.h"
 
-static const double UNQUIET_SHARE = 0.2;                  /* of rounds: design/measurement.md, 7 */
-static const double OTHERS_MOST = 0.1, STEAL_MOST = 0.01; /* of all processors' time */
-
 static double number(const cJSON *o, const char *name)
 {
     const cJSON *n = cJSON_GetObjectItemCaseSensitive(o, name);
@@ -102,8 +99,8 @@ static double spread_of(const gopt_study *s, int trial)
 
 static bool is_unquiet(const gopt_finding_noise *n)
 {
-    return (n->rounds > 0 && (double)n->rounds_flagged > UNQUIET_SHARE * (double)n->rounds) ||
-           n->others > OTHERS_MOST || n->steal > STEAL_MOST;
+    return (n->rounds > 0 && (double)n->rounds_flagged > GOPT_UNQUIET_ROUNDS * (double)n->rounds) ||
+           n->others > GOPT_UNQUIET_OTHERS || n->steal > GOPT_UNQUIET_STEAL;
 }
 
 static void set_noise(gopt_findings *f, const cJSON *root, const gopt_assessment *a)

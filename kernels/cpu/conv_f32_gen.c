@@ -92,13 +92,11 @@ static void choose_tiles(plan *p, const int64_t *knob, int nv)
     choose_blocks(p, knob);
 }
 
-/* What a filter's sums cost: numbers computed, those past the image's end too, dearer where registers hold so few that
- * loads keep the multipliers waiting (two ports for each on today's cores). */
+/* What a filter's sums cost: numbers computed, those past the image's end too. */
 static double tiles_cost(const plan *p)
 {
     int64_t whole = gopt_ceil_div(p->unit * p->cols, p->nr) * p->nr;
-    double loads = (double)(p->nv + p->tm) / (double)(p->nv * p->tm), wait = 0.7 * GOPT_MAX(loads - 0.5, 0.0);
-    return (double)((p->blocks - 1) * whole + p->width) * (1 + wait);
+    return (double)((p->blocks - 1) * whole + p->width) * gopt_emit_tile_effort(p->tm, p->nv);
 }
 
 static void choose_best_tiles(plan *p, const int64_t *knob)
@@ -329,12 +327,8 @@ static void put_results(const plan *p, gopt_text *t)
     if (!flat)
         gopt_text_add(t, "                    end = %lld;\n", used);
     gopt_emit_expr_row(&p->e, "at", "                    ", t);
-    gopt_text_put(
-        t, "                    for (; i + GOPT_VW <= end; i += GOPT_VW)\n                        v_store(o + i, ");
-    gopt_emit_expr_call(&p->e, name, "v_load(s + i)", "i", NULL, t);
-    gopt_text_put(t, ");\n                    if (i < end)\n                        v_store_part(o + i, ");
-    gopt_emit_expr_call(&p->e, name, "v_load_part(s + i, (int)(end - i), 0)", "i", "(int)(end - i)", t);
-    gopt_text_put(t, ", (int)(end - i));\n                }\n");
+    gopt_emit_expr_finish(&p->e, name, "end", "                    ", t);
+    gopt_text_put(t, "                }\n");
 }
 
 static void put_main(const plan *p, gopt_text *t)

@@ -47,11 +47,10 @@ static void choose_tile(plan *p, const int64_t *knob, int nv)
     p->panels = gopt_ceil_div(p->c.filters, p->nr);
 }
 
-/* Sums computed for one pixel, dearer where loads keep the multipliers waiting. */
+/* What a pixel's sums cost: those of filters that only fill a panel, too. */
 static double tile_cost(const plan *p)
 {
-    double loads = (double)(p->nv + p->tm) / (double)(p->nv * p->tm), wait = 0.7 * GOPT_MAX(loads - 0.5, 0.0);
-    return (double)(p->panels * p->nr) * (1 + wait);
+    return (double)(p->panels * p->nr) * gopt_emit_tile_effort(p->tm, p->nv);
 }
 
 static void choose_best_tile(plan *p, const int64_t *knob)
@@ -277,11 +276,8 @@ static void put_results(const plan *p, gopt_text *t)
                   "            float *o = (float *)t->out[0] + at;\n",
                   (long long)p->bx, p->nr, (long long)p->c.ow, filters, p->nr);
     gopt_emit_expr_row(&p->e, "at", "            ", t);
-    gopt_text_put(t, "            for (; i + GOPT_VW <= cols; i += GOPT_VW)\n                v_store(o + i, ");
-    gopt_emit_expr_call(&p->e, name, "v_load(s + i)", "i", NULL, t);
-    gopt_text_put(t, ");\n            if (i < cols)\n                v_store_part(o + i, ");
-    gopt_emit_expr_call(&p->e, name, "v_load_part(s + i, (int)(cols - i), 0)", "i", "(int)(cols - i)", t);
-    gopt_text_put(t, ", (int)(cols - i));\n        }\n");
+    gopt_emit_expr_finish(&p->e, name, "cols", "            ", t);
+    gopt_text_put(t, "        }\n");
 }
 
 static void put_taps(const plan *p, gopt_text *t)

@@ -34,4 +34,9 @@ void gopt_emit_expr_row(const gopt_emit_expr *e, const char *at, const char *ind
 void gopt_emit_expr_call(const gopt_emit_expr *e, const char *name, const char *acc, const char *i, const char *part,
                          gopt_text *t);
 
+/* Sums s[i..END) of a row become results o[i..END), whole vectors and a rest; END is a C expression, i, s, o and what
+ * gopt_emit_expr_row declares are there. */
+void gopt_emit_expr_finish(const gopt_emit_expr *e, const char *name, const char *end, const char *indent,
+                           gopt_text *t);
+
 #endif

@@ -193,3 +193,15 @@ void gopt_emit_expr_call(const gopt_emit_expr *e, const char *name, const char *
             gopt_text_add(t, ", v_load(q%d + %s)", k, i);
     gopt_text_put(t, ")");
 }
+
+void gopt_emit_expr_finish(const gopt_emit_expr *e, const char *name, const char *end, const char *indent, gopt_text *t)
+{
+    char rest[64], acc[96];
+    snprintf(rest, sizeof rest, "(int)(%s - i)", end);
+    snprintf(acc, sizeof acc, "v_load_part(s + i, %s, 0)", rest);
+    gopt_text_add(t, "%sfor (; i + GOPT_VW <= %s; i += GOPT_VW)\n%s    v_store(o + i, ", indent, end, indent);
+    gopt_emit_expr_call(e, name, "v_load(s + i)", "i", NULL, t);
+    gopt_text_add(t, ");\n%sif (i < %s)\n%s    v_store_part(o + i, ", indent, end, indent);
+    gopt_emit_expr_call(e, name, acc, "i", rest, t);
+    gopt_text_add(t, ", %s);\n", rest);
+}

@@ -22,6 +22,12 @@ int gopt_emit_tile_rows(gopt_isa isa, int nv)
     return rows;
 }
 
+double gopt_emit_tile_effort(int rows, int nv)
+{
+    double loads = (double)(nv + rows) / (double)(nv * rows); /* of a product */
+    return 1 + 0.7 * GOPT_MAX(loads - 0.5, 0.0);
+}
+
 typedef struct names {
     const gopt_emit_tile *e;
     const char *reg; /* "zmm" */

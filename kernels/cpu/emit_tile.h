@@ -21,6 +21,9 @@ int gopt_emit_tile_width(gopt_isa isa); /* floats of a vector */
 bool gopt_emit_tile_fits(gopt_isa isa, int rows, int nv);
 /* As many rows as registers allow for nv vectors. */
 int gopt_emit_tile_rows(gopt_isa isa, int nv);
+/* How long one sum takes in such a tile, 1 in a large one: few sums leave the multipliers waiting for loads, of which
+ * today's cores do two at a time. Fitted to 3x3 and 1x1 convolutions in tiles of one to three vectors. */
+double gopt_emit_tile_effort(int rows, int nv);
 /* static void NAME(int64_t turns, const float *a, const float *b, const float *begin, float *c); turns >= 1. Without
  * begin the sums go on from what c holds. */
 void gopt_emit_tile_function(const gopt_emit_tile *e, const char *name, gopt_text *t);

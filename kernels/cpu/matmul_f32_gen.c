@@ -217,11 +217,8 @@ static void put_results(const plan *p, gopt_text *t)
                   "            float *o = (float *)t->out[0] + at;\n",
                   p->nr, (long long)p->mm.n, p->nr);
     gopt_emit_expr_row(&p->e, "at", "            ", t);
-    gopt_text_put(t, "            for (; i + GOPT_VW <= cols; i += GOPT_VW)\n                v_store(o + i, ");
-    gopt_emit_expr_call(&p->e, name, "v_load(s + i)", "i", NULL, t);
-    gopt_text_put(t, ");\n            if (i < cols)\n                v_store_part(o + i, ");
-    gopt_emit_expr_call(&p->e, name, "v_load_part(s + i, (int)(cols - i), 0)", "i", "(int)(cols - i)", t);
-    gopt_text_put(t, ", (int)(cols - i));\n        }\n");
+    gopt_emit_expr_finish(&p->e, name, "cols", "            ", t);
+    gopt_text_put(t, "        }\n");
 }
 
 static void put_main(const plan *p, int64_t order, gopt_text *t)
