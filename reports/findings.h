@@ -39,6 +39,7 @@ typedef struct gopt_finding_latency {
     int64_t p90, p95, p99; /* unknown when the samples cannot support it */
     int64_t samples;
     int64_t repeats; /* the most inferences that one sample is the mean of; above 1 there are no percentiles */
+    bool in_final;   /* timed again on fresh samples at the end; decisions count the low end of others' speedups */
 } gopt_finding_latency;
 
 typedef struct gopt_finding_memory {

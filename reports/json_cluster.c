@@ -17,6 +17,7 @@ static void latency(gopt_tree *b, cJSON *trial, const gopt_finding_latency *l)
     gopt_tree_known(b, o, "p99", l->p99);
     gopt_tree_known(b, o, "samples", l->samples);
     gopt_tree_known(b, o, "repeats", l->repeats);
+    gopt_tree_truth(b, o, "in_final", l->in_final);
 }
 
 static void memory(gopt_tree *b, cJSON *trial, const gopt_finding_memory *m)

@@ -73,19 +73,20 @@ static void widen(gopt_assessment *a)
     gopt_effects_drift(a->study, &lo, &hi);
     for (int i = 0; i < a->n; i++) {
         gopt_assessed *x = &a->at[i];
-        if (x->in_final || x->trial == a->baseline)
+        if (x->in_final)
             continue;
         x->speedup.lo *= lo;
         x->speedup.hi *= hi;
         x->latency.median.lo /= hi;
         x->latency.median.hi /= lo;
-        x->cautious_ns = GOPT_MAX(x->run_ns, x->latency.median.hi);
+        x->cautious_ns = GOPT_MAX(x->run_ns, x->run_ns * x->speedup.value / x->speedup.lo);
     }
 }
 
 static void measure(gopt_assessment *a, const gopt_trial *base)
 {
     const gopt_study *s = a->study;
+    gopt_assessed *first = NULL;
     bool final;
     gopt_latency base_latency = raw_latency(s, base->id, true, &final);
     for (int i = 0; i < s->n_trials; i++) {
@@ -101,10 +102,13 @@ static void measure(gopt_assessment *a, const gopt_trial *base)
         x.compile_ns = (double)t->reply.compile_ns;
         x.peak = (double)t->reply.memory.peak;
         a->had_final = a->had_final || x.in_final;
-        a->at[a->n++] = x;
+        a->at[a->n] = x;
+        first = i == base->id ? &a->at[a->n] : first;
+        a->n++;
     }
+    if (first)
+        first->in_final = a->had_final; /* beside every other one */
     widen(a);
-    const gopt_assessed *first = gopt_assess_find(a, base->id);
     for (int i = 0; first && i < a->n; i++)
         derive(a, &a->at[i], first);
 }

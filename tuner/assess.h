@@ -15,9 +15,8 @@ typedef struct gopt_assessed {
     double throughput;    /* per second, one session */
     double saving;        /* (M_base - M) / M_base of peaks */
     double compile_ns, run_ns, peak;
-    double
-        cautious_ns;   /* what a decision takes run_ns for: the far end of the interval where it was not in the final */
-    double break_even; /* requests; NAN: never */
+    double cautious_ns; /* what a decision takes run_ns for: by the low end of the speedup where not in the final */
+    double break_even;  /* requests; NAN: never */
     double utility;
     bool on_front;
     bool in_final; /* timed again on fresh samples, loaded through the deployment path */

@@ -1,9 +1,11 @@
 /* choose.c: the choice. The best by the objective of those that keep the constraints; the default stays unless that one
- * is better beyond the noise. What was not in the final counts with the far end of its interval: the best of many short
- * races is half luck. */
+ * is better beyond the noise. What was not in the final counts with the low end of its speedup's interval: the best of
+ * many short races is half luck. */
 #include "choose.h"
 
 #include <math.h>
+
+#include "base/text.h"
 
 /* ---- scores: smaller is better ---- */
 
@@ -47,6 +49,12 @@ static double score(const gopt_goal *g, const gopt_assessed *x, double run_ns)
     return run_ns;
 }
 
+/* Known without a race: the time of a run decides only among equals. */
+static bool is_counted(const gopt_assessment *a)
+{
+    return a->goal.objective == GOPT_OBJECTIVE_memory || a->goal.objective == GOPT_OBJECTIVE_compile;
+}
+
 /* How much less a score must be to be less: compiling is timed once, memory is counted. */
 static double margin(const gopt_assessment *a)
 {
@@ -84,17 +92,28 @@ int gopt_assess_leaders(const gopt_assessment *a, int *trial, int max)
     return n;
 }
 
+/* NULL: none keeps the constraints and is known. */
+static const gopt_assessed *least_of(const gopt_assessment *a)
+{
+    const gopt_assessed *best = NULL;
+    double least = INFINITY;
+    for (int i = 0; i < a->n; i++) {
+        double mine = keeps(&a->goal, &a->at[i]) ? score(&a->goal, &a->at[i], a->at[i].cautious_ns) : NAN;
+        if (mine < least) {
+            least = mine;
+            best = &a->at[i];
+        }
+    }
+    return best;
+}
+
 /* The best; of those that are as good within the margin of what is counted, the fastest. NULL: none keeps the
  * constraints and is known. */
 static const gopt_assessed *best_of(const gopt_assessment *a)
 {
-    const gopt_assessed *best = NULL;
-    bool counted = a->goal.objective == GOPT_OBJECTIVE_memory || a->goal.objective == GOPT_OBJECTIVE_compile;
-    double least = INFINITY;
-    for (int i = 0; i < a->n; i++)
-        if (keeps(&a->goal, &a->at[i]))
-            least = fmin(least, score(&a->goal, &a->at[i], a->at[i].cautious_ns));
-    double most = counted ? least * (1 + margin(a)) : least;
+    const gopt_assessed *best = NULL, *first = least_of(a);
+    double least = first ? score(&a->goal, first, first->cautious_ns) : NAN;
+    double most = is_counted(a) ? least * (1 + margin(a)) : least;
     for (int i = 0; i < a->n; i++) {
         const gopt_assessed *x = &a->at[i];
         if (keeps(&a->goal, x) && score(&a->goal, x, x->cautious_ns) <= most &&
@@ -140,58 +159,76 @@ bool gopt_assessed_beats(const gopt_assessed *x, const gopt_assessed *y)
 static const gopt_assessed *free_gain(const gopt_assessment *a, const gopt_assessed *standard)
 {
     const gopt_assessed *best = NULL;
+    double least = INFINITY;
     for (int i = 0; i < a->n; i++) {
         const gopt_assessed *x = &a->at[i];
-        if (gopt_assessed_beats(x, standard) && keeps(&a->goal, x) &&
-            (!best || score(&a->goal, x, x->cautious_ns) < score(&a->goal, best, best->cautious_ns)))
+        double mine = is_counted(a) ? x->cautious_ns : score(&a->goal, x, x->cautious_ns);
+        if (gopt_assessed_beats(x, standard) && keeps(&a->goal, x) && mine < least) {
+            least = mine;
             best = x;
+        }
     }
     return best;
 }
 
-static void keep_default(gopt_assessment *a, const gopt_assessed *standard, const gopt_assessed *best)
+/* ---- why ---- */
+
+static const char *amount(const gopt_assessment *a, const gopt_assessed *x, char buf[static 32])
 {
-    const gopt_assessed *gain = free_gain(a, standard);
-    a->chosen = gain ? gain->trial : standard->trial;
-    if (gain)
-        a->reason =
-            gopt_arena_printf(&a->arena, "a tie with the default within the noise of this machine, but no worse in "
-                                         "anything: quicker in the samples, no more memory, no more compiling");
-    else
-        a->reason = gopt_arena_printf(&a->arena,
-                                      "trial %d is not better than the default beyond the noise: a tie keeps the "
-                                      "default",
-                                      best->trial);
+    double v = score(&a->goal, x, x->run_ns);
+    return a->goal.objective == GOPT_OBJECTIVE_memory ? gopt_text_bytes(buf, v) : gopt_text_ns(buf, v);
 }
 
-static void choose_known(gopt_assessment *a, const gopt_assessed *standard)
+/* "least peak memory, 12 MiB"; who has that, where x only comes near. */
+static const char *say_least(gopt_assessment *a, const gopt_assessed *x)
 {
-    const gopt_assessed *best = best_of(a);
-    const char *objective = gopt_objective_name(a->goal.objective);
-    if (!best) {
-        a->unmet = true;
-        a->chosen = standard ? standard->trial : -1;
-        a->reason = standard ? "no candidate keeps the constraints; the default stays" : NULL;
-    } else if (!standard) {
-        a->chosen = best->trial;
-        a->reason = "the default was not timed; the best of what was";
-    } else if (!keeps(&a->goal, standard)) {
-        a->chosen = best->trial;
-        a->reason = gopt_arena_printf(&a->arena, "best by %s of those that keep the constraints; the default does not",
-                                      objective);
-    } else if (best == standard) {
-        a->chosen = standard->trial;
-        a->reason =
-            gopt_arena_printf(&a->arena, "no candidate is known to be better than the default by %s", objective);
-    } else if (is_proven(a, best, standard)) {
-        a->chosen = best->trial;
-        a->reason = gopt_arena_printf(&a->arena, "best by %s, better than the default beyond the noise", objective);
-    } else {
-        keep_default(a, standard, best);
-    }
+    char mine[32], its[32];
+    const gopt_assessed *least = least_of(a);
+    const char *what = a->goal.objective == GOPT_OBJECTIVE_memory ? "least peak memory" : "shortest time to compile";
+    if (least == x)
+        return gopt_arena_printf(&a->arena, "%s, %s", what, amount(a, x, mine));
+    return gopt_arena_printf(&a->arena, "fastest within %g %% of the %s: it has %s, trial %d has %s", 100 * margin(a),
+                             what, amount(a, x, mine), least->trial, amount(a, least, its));
 }
 
-/* A trial that looked better by far in its short races, and was not in the final; NULL: none did. */
+static const char *say_best(gopt_assessment *a, const gopt_assessed *x)
+{
+    if (is_counted(a))
+        return say_least(a, x);
+    return gopt_arena_printf(&a->arena, "best by %s", gopt_objective_name(a->goal.objective));
+}
+
+static const char *say_better(gopt_assessment *a, const gopt_assessed *x, const gopt_assessed *standard)
+{
+    char its[32];
+    const char *best = say_best(a, x);
+    if (is_counted(a))
+        return gopt_arena_printf(&a->arena, "%s; the default has %s", best, amount(a, standard, its));
+    return gopt_arena_printf(&a->arena, "%s, better than the default beyond the noise", best);
+}
+
+static const char *say_tie(gopt_assessment *a, const gopt_assessed *best, const gopt_assessed *standard)
+{
+    char mine[32], its[32];
+    if (!is_counted(a))
+        return gopt_arena_printf(&a->arena,
+                                 "trial %d is not better than the default beyond the noise: a tie keeps the default",
+                                 best->trial);
+    return gopt_arena_printf(&a->arena,
+                             "trial %d has %s, the default %s: less than %g %% apart is a tie, and that keeps the "
+                             "default",
+                             best->trial, amount(a, best, mine), amount(a, standard, its), 100 * margin(a));
+}
+
+static const char *say_unbeaten(gopt_assessment *a, const gopt_assessed *standard)
+{
+    if (is_counted(a))
+        return gopt_arena_printf(&a->arena, "no candidate is better than the default: %s", say_least(a, standard));
+    return gopt_arena_printf(&a->arena, "no candidate is known to be better than the default by %s",
+                             gopt_objective_name(a->goal.objective));
+}
+
+/* A trial with a better median, which counts for less as it comes of short races; NULL: none. */
 static const gopt_assessed *promising(const gopt_assessment *a, const gopt_assessed *chosen)
 {
     const gopt_assessed *best = NULL;
@@ -208,18 +245,53 @@ static const gopt_assessed *promising(const gopt_assessment *a, const gopt_asses
     return best;
 }
 
-/* What short races say counts for less, and readers of the tables should know. */
+/* Readers of the tables see medians, and should know what was decided by. */
 static void add_races(gopt_assessment *a)
 {
-    const gopt_assessed *chosen = gopt_assess_find(a, a->chosen), *other = chosen ? promising(a, chosen) : NULL;
-    if (a->unmet || !chosen || !a->reason)
+    const gopt_assessed *chosen = gopt_assess_find(a, a->chosen);
+    if (a->unmet || !chosen || !a->reason || is_counted(a))
         return;
+    const gopt_assessed *other = promising(a, chosen);
     if (chosen->cautious_ns > chosen->run_ns)
-        a->reason =
-            gopt_arena_printf(&a->arena, "%s; it was not in the final: its times are those of short races", a->reason);
+        a->reason = gopt_arena_printf(&a->arena,
+                                      "%s; it was not in the final, so the low end of its speedup counts, as of all "
+                                      "that were not",
+                                      a->reason);
     if (other)
-        a->reason = gopt_arena_printf(&a->arena, "%s; trial %d did better in short races, but was not in the final",
-                                      a->reason, other->trial);
+        a->reason = gopt_arena_printf(&a->arena,
+                                      "%s; trial %d has the better median, but of short races: the low end of its "
+                                      "speedup, %.3f, counts",
+                                      a->reason, other->trial, other->speedup.lo);
+}
+
+/* ---- the choice ---- */
+
+static void keep_default(gopt_assessment *a, const gopt_assessed *standard, const gopt_assessed *best)
+{
+    const gopt_assessed *gain = free_gain(a, standard);
+    a->chosen = gain ? gain->trial : standard->trial;
+    a->reason = gain ? "a tie with the default within the noise of this machine, but no worse in anything: quicker in "
+                       "the samples, no more memory, no more compiling"
+                     : say_tie(a, best, standard);
+}
+
+static void choose_known(gopt_assessment *a, const gopt_assessed *standard)
+{
+    const gopt_assessed *best = best_of(a);
+    a->chosen = best ? best->trial : standard ? standard->trial : -1;
+    a->unmet = !best;
+    if (!best)
+        a->reason = standard ? "no candidate keeps the constraints; the default stays" : NULL;
+    else if (!standard)
+        a->reason = "the default was not timed; the best of what was";
+    else if (!keeps(&a->goal, standard))
+        a->reason = gopt_arena_printf(&a->arena, "%s; the default does not keep the constraints", say_best(a, best));
+    else if (best == standard)
+        a->reason = say_unbeaten(a, standard);
+    else if (is_proven(a, best, standard))
+        a->reason = say_better(a, best, standard);
+    else
+        keep_default(a, standard, best);
 }
 
 static bool any_p99(const gopt_assessment *a)

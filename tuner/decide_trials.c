@@ -132,7 +132,8 @@ static void set_figures(gopt_finding_trial *t, const gopt_assessed *x)
                                         .p90 = whole(x->latency.p90),
                                         .p95 = whole(x->latency.p95),
                                         .p99 = whole(x->latency.p99),
-                                        .samples = x->latency.samples};
+                                        .samples = x->latency.samples,
+                                        .in_final = x->in_final};
     t->throughput_per_s = x->throughput;
     t->speedup = gopt_decide_ratio(&x->speedup, x->verdict);
     t->memory.saving = x->saving;

@@ -48,13 +48,13 @@ static void write(const gopt_page *p)
     char now[32];
     write_regime(p, alpha, p->c->alpha, p->c->n_alpha);
     write_regime(p, requests, p->c->requests, p->c->n_requests);
-    gopt_document_add(p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
-                      "By median latencies, and for a trial that was not in the final by the far end of its interval: "
-                      "neighbours may be "
-                      "within the noise of each other. Utility U = S / (1 + alpha T_compile / T_run), "
-                      "here alpha = %s. Wall time T_wall(n) = T_compile + n "
-                      "T_run. Where the compile cache hits with rate h, (1 - h) T_compile counts.",
-                      gopt_page_number(now, p->f->settings.alpha));
+    gopt_document_add(
+        p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
+        "By medians, and for a trial that was not in the final (see the front) by the low end of its "
+        "speedup: neighbours may be within the noise of each other. Utility U = S / (1 + alpha T_compile / T_run), "
+        "here alpha = %s. Wall time T_wall(n) = T_compile + n "
+        "T_run. Where the compile cache hits with rate h, (1 - h) T_compile counts.",
+        gopt_page_number(now, p->f->settings.alpha));
     gopt_page_figure(p, "wall_time");
 }
 
