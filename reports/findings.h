@@ -198,6 +198,7 @@ typedef struct gopt_finding_cluster {
     bool unmet;                      /* no trial keeps the constraints */
     bool what_if;                    /* manifest.yaml stayed as it was, at another choice than this one */
     int served_trial;                /* then: what it serves; -1: not known */
+    const char *served_breaks;       /* which constraints that breaks; NULL: none that is known */
     const char *remedy;              /* and the command that changes that; NULL: not known */
     gopt_finding_ratio over_default; /* T_default / T_chosen, paired */
     const gopt_finding_regime *alpha, *requests;

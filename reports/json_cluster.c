@@ -259,6 +259,7 @@ void gopt_tree_cluster(gopt_tree *b, cJSON *clusters, const gopt_finding_cluster
     gopt_tree_text(b, o, "reason", c->reason);
     gopt_tree_truth(b, o, "unmet", c->unmet);
     gopt_tree_known(b, o, "served", c->what_if ? c->served_trial : c->chosen_trial);
+    gopt_tree_text(b, o, "served_breaks", c->served_breaks);
     cJSON *front = gopt_tree_array(b, o, "front");
     for (int i = 0; i < c->n_front; i++)
         gopt_tree_integer(b, front, NULL, c->front[i]);

@@ -12,6 +12,17 @@ static const char chain[] = "input x float32[batch,256]\n"
                             "output y\n"
                             "output s\n";
 
+/* The kernel spans 100, so 128 is the first length that it takes; the state m must be n, which no graph says. */
+static const char recurrent[] = "input x float32[n,1,len]\n"
+                                "input h float32[2,m,4]\n"
+                                "const w float32[4,1,100] random(1)\n"
+                                "const axis int64[1] {2}\n"
+                                "n1: c float32[?,4,?] = Conv(x, w)\n"
+                                "n2: r float32[?,4,1] = ReduceMax(c, axis)\n"
+                                "n3: t float32[1,?,4] = Transpose(r) {perm=[2,0,1]}\n"
+                                "n4: y float32[3,?,4] = Concat(t, h) {axis=0}\n"
+                                "output y\n";
+
 static gopt_batch_headroom find(const char *text, const char *preset, size_t limit)
 {
     gopt_graph *g = test_graph(text);
@@ -71,6 +82,40 @@ static void what_is_not_memory_is_told(void **state)
     gopt_graph_free(g);
 }
 
+static void the_other_sizes_fit_the_model(void **state)
+{
+    (void)state;
+    gopt_batch_headroom h = find(recurrent, "baseline", 1 << 22);
+    assert_true(h.ran && h.largest > 100 && h.above == h.largest + 1);
+    assert_string_equal(h.others, "len=128, m=n");
+    h = find(chain, "baseline", 1 << 22);
+    assert_string_equal(h.others, "len=32");
+    h = find(
+        "input x float32[batch,4]\ninput h float32[2,rows,4]\nn1: y float32[2,rows,4] = Exp(h)\noutput x\noutput y\n",
+        "baseline", 1 << 16);
+    assert_true(h.largest > 1);
+    assert_string_equal(h.others, "rows=1"); /* it may be another */
+}
+
+static void what_no_size_fits_is_to_be_chosen(void **state)
+{
+    (void)state;
+    gopt_graph *g = test_graph("input x float32[batch,1,len]\nconst w float32[4,1,5000] random(1)\n"
+                               "n1: y float32[?,4,?] = Conv(x, w)\noutput y\n");
+    gopt_batch_headroom h;
+    gopt_shapes given = {.name = {"len"}, .size = {6000}, .n = 1};
+    gopt_config c;
+    gopt_err e = {0};
+    gopt_config_baseline(&c);
+    assert_int_equal(gopt_batch_headroom_find(&h, g, &c, "batch", NULL, 1 << 22, &e), GOPT_EINPUT);
+    assert_non_null(strstr(e.msg, "batch=1: node n1"));
+    assert_non_null(strstr(e.msg, "no size tried for len fits: choose with --shape"));
+    assert_ok(gopt_batch_headroom_find(&h, g, &c, "batch", &given, 1 << 22, &e), &e);
+    assert_true(h.largest > 0);
+    assert_string_equal(h.others, "");
+    gopt_graph_free(g);
+}
+
 static void only_batches_are_batches(void **state)
 {
     (void)state;
@@ -85,10 +130,9 @@ static void only_batches_are_batches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_next_one_does_not_fit),
-        cmocka_unit_test(nothing_fits_too_little),
-        cmocka_unit_test(what_is_not_memory_is_told),
-        cmocka_unit_test(only_batches_are_batches),
+        cmocka_unit_test(the_next_one_does_not_fit),         cmocka_unit_test(nothing_fits_too_little),
+        cmocka_unit_test(what_is_not_memory_is_told),        cmocka_unit_test(the_other_sizes_fit_the_model),
+        cmocka_unit_test(what_no_size_fits_is_to_be_chosen), cmocka_unit_test(only_batches_are_batches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

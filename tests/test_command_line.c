@@ -2,6 +2,7 @@
 #include "support/test.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,9 +61,42 @@ static void all_that_was_given_is_said(void **state)
     o.budget_s = 1.5;
     says(&o, "batch=1,seq len=8",
          "gopt-tune --budget 1.5s --seed 7 --shape batch=1 --shape 'seq len=8' --threads 1,4 --precision int8 "
-         "--objective p99 --alpha 0.25 --requests 1000000 --max-memory 500000000 --max-compile 2000000000ns "
-         "--max-latency 150000ns --preset debug --search random --tolerance 0.01,1e-05 --out /absent/out "
+         "--objective p99 --alpha 0.25 --requests 1000000 --max-memory 500000000 --max-compile 2s "
+         "--max-latency 150us --preset debug --search random --tolerance 0.01,1e-05 --out /absent/out "
          "/absent/net.onnx");
+}
+
+static void changes(const char *line, const gopt_goal_change *c, const char *expected)
+{
+    gopt_text t = {0};
+    gopt_tune_command_change(&t, line, c, "/absent/new out");
+    assert_string_equal(gopt_text_str(&t), expected);
+    gopt_text_fini(&t);
+}
+
+/* What is given anew stands once; what only looks like it, within a word, stays. */
+static void a_call_is_changed(void **state)
+{
+    gopt_goal_change c = {.objective = GOPT_OBJECTIVE_COUNT,
+                          .alpha = NAN,
+                          .requests = NAN,
+                          .max_memory = 512 << 20,
+                          .max_compile_ns = 0,
+                          .max_latency_ns = NAN};
+    (void)state;
+    changes("gopt-tune --budget 6s --max-compile 9ns --out '/my --out x' --max-latency 1ms '/it'\"'\"'s --out m.onnx'",
+            &c,
+            "gopt-tune --budget 6s --max-latency 1ms '/it'\"'\"'s --out m.onnx' --max-memory 512M --max-compile none "
+            "--out '/absent/new out'");
+    c = (gopt_goal_change){.objective = GOPT_OBJECTIVE_wall,
+                           .alpha = 0,
+                           .requests = 3600,
+                           .max_memory = 1.5 * 0x1p30,
+                           .max_compile_ns = 1e9 * 5400,
+                           .max_latency_ns = 1e9 * 0.0015};
+    changes("gopt-tune m.onnx --alpha 1 --out", &c,
+            "gopt-tune m.onnx --objective wall --alpha 0 --requests 3600 --max-memory 1536M --max-compile 90m "
+            "--max-latency 1500us --out '/absent/new out'");
 }
 
 static void files_are_found_from_anywhere(void **state)
@@ -123,6 +157,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_left_out),
         cmocka_unit_test(all_that_was_given_is_said),
+        cmocka_unit_test(a_call_is_changed),
         cmocka_unit_test(programs_are_found_from_anywhere),
         cmocka_unit_test_setup_teardown(files_are_found_from_anywhere, test_dir_setup, test_dir_teardown),
     };

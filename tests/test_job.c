@@ -346,6 +346,28 @@ static void a_job_is_set_up_from_a_model(void **state)
     gopt_job_fini(&j);
 }
 
+/* Of the lengths that are proposed, 128 is the first that the kernel fits into. */
+static void a_length_that_fits_is_found(void **state)
+{
+    static const char text[] = "input x float32[batch,1,len]\n"
+                               "const w float32[4,1,%d] random(1)\n"
+                               "n1: y float32[?,4,?] = Conv(x, w)\n"
+                               "output y\n";
+    char model[sizeof text + 8];
+    gopt_err e = {0};
+    gopt_job j;
+    gopt_tune_options o = {.tolerance = GOPT_TOLERANCE_DEFAULT, .seed = 5};
+    snprintf(model, sizeof model, text, 100);
+    assert_ok(set_up(&j, &o, *state, model, &e), &e);
+    assert_string_equal(gopt_text_str(&j.shapes), "batch=1,len=128");
+    assert_int_equal(j.bench.n_cases, GOPT_INPUT_CASES);
+    gopt_job_fini(&j);
+    snprintf(model, sizeof model, text, 5000);
+    assert_int_equal(set_up(&j, &o, *state, model, &e), GOPT_EINPUT);
+    assert_non_null(strstr(e.msg, "no size tried for len fits: choose with --shape"));
+    gopt_job_fini(&j);
+}
+
 static void what_cannot_be_set_up_says_why(void **state)
 {
     char path[4096];
@@ -403,6 +425,7 @@ int main(void)
         D(a_bundle_is_made_when_it_is_needed),
         D(a_trace_names_the_steps),
         D(a_job_is_set_up_from_a_model),
+        D(a_length_that_fits_is_found),
         D(what_cannot_be_set_up_says_why),
         D(a_study_of_another_seed_is_refused),
     };

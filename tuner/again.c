@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "command_line.h"
 #include "decide.h"
 #include "manifest.h"
 #include "publish.h"
@@ -27,28 +28,13 @@ static void apply(gopt_goal *g, const gopt_goal_change *c)
     keep_or(&g->max_latency_ns, c->max_latency_ns);
 }
 
-/* What gopt-tune is to be called with for this goal: the job's own line, what was changed after it. NULL: a study of an
- * earlier gopt does not tell the line. */
-static const char *command_for(gopt_findings *f, const gopt_goal_change *c)
+/* NULL: a study of an earlier gopt does not tell its call. */
+static const char *command_for(gopt_findings *f, const gopt_goal_change *c, const char *dir)
 {
     gopt_text line = {0};
     if (!f->n_commands || !strstr(f->commands[0].line, "gopt-tune"))
         return NULL;
-    gopt_text_put(&line, f->commands[0].line);
-    if (c->objective != GOPT_OBJECTIVE_COUNT)
-        gopt_text_add(&line, " --objective %s", gopt_objective_name(c->objective));
-    const struct {
-        const char *option;
-        double value;
-        const char *unit;
-    } row[] = {{"--alpha", c->alpha, ""},
-               {"--requests", c->requests, ""},
-               {"--max-memory", c->max_memory, ""},
-               {"--max-compile", c->max_compile_ns, "ns"},
-               {"--max-latency", c->max_latency_ns, "ns"}};
-    for (int i = 0; i < GOPT_COUNT(row); i++)
-        if (!isnan(row[i].value))
-            gopt_text_add(&line, " %s %.15g%s", row[i].option, row[i].value, row[i].unit);
+    gopt_tune_command_change(&line, f->commands[0].line, c, dir);
     const char *kept = gopt_arena_str(&f->arena, gopt_text_str(&line));
     gopt_text_fini(&line);
     return kept;
@@ -66,14 +52,46 @@ static int served_by(const char *dir)
     return trial;
 }
 
-static void suppose(gopt_findings *f, const gopt_goal_change *change, const char *dir, gopt_text *summary)
+static void put_breach(gopt_text *t, const char *what, int64_t is, int64_t most, char *print(char[32], double))
+{
+    char a[32], b[32];
+    if (most != GOPT_UNKNOWN && is != GOPT_UNKNOWN && is > most)
+        gopt_text_add(t, "%s%s %s, %s allowed", t->n ? "; " : "", what, print(a, (double)is), print(b, (double)most));
+}
+
+/* Which constraints a trial breaks; NULL: none that is known. */
+static const char *breaches(gopt_findings *f, const gopt_finding_trial *t)
+{
+    const gopt_finding_settings *s = &f->settings;
+    gopt_text text = {0};
+    if (!t)
+        return NULL;
+    put_breach(&text, "peak memory", t->memory.peak, s->max_memory, gopt_text_bytes);
+    put_breach(&text, "time to compile", t->compile.total, s->max_compile, gopt_text_ns);
+    put_breach(&text, "latency", t->latency.median, s->max_latency, gopt_text_ns);
+    const char *kept = text.n ? gopt_arena_str(&f->arena, gopt_text_str(&text)) : NULL;
+    gopt_text_fini(&text);
+    return kept;
+}
+
+static void suppose(gopt_findings *f, const gopt_goal_change *change, const char *dir)
 {
     gopt_finding_cluster *c = &f->clusters[0];
     c->what_if = true;
     c->served_trial = served_by(dir);
-    c->remedy = command_for(f, change);
-    gopt_text_add(summary, "trial %d was not compiled to a bundle: manifest.yaml stays as it was%s%s\n",
-                  c->chosen_trial, c->remedy ? "; this makes one: " : "", c->remedy ? c->remedy : "");
+    c->served_breaks = breaches(f, gopt_finding_trial_find(c, c->served_trial));
+    c->remedy = command_for(f, change, dir);
+}
+
+static gopt_status tell_what_if(const gopt_finding_cluster *c, const char *dir, gopt_err *e)
+{
+    char served[40] = "";
+    const char *breaks = c->served_breaks ? c->served_breaks : "";
+    if (c->served_trial >= 0)
+        snprintf(served, sizeof served, " and serves trial %d", c->served_trial);
+    return gopt_fail(e, GOPT_EDIFF,
+                     "%s: manifest.yaml stays as it was%s%s%s%s: trial %d, which would be chosen, has no bundle", dir,
+                     served, *breaks ? " (" : "", breaks, *breaks ? ")" : "", c->chosen_trial);
 }
 
 static gopt_status write_all(gopt_findings *f, const gopt_study *s, const gopt_goal_change *change, const char *dir,
@@ -84,10 +102,10 @@ static gopt_status write_all(gopt_findings *f, const gopt_study *s, const gopt_g
     if (compiled)
         GOPT_TRY(gopt_publish_manifest(f, s, dir, e));
     else
-        suppose(f, change, dir, summary);
+        suppose(f, change, dir);
     GOPT_TRY(gopt_report_write(f, dir, e));
     gopt_publish_summary(f, dir, summary);
-    return GOPT_OK;
+    return compiled ? GOPT_OK : tell_what_if(c, dir, e);
 }
 
 static void least(double *so_far, int64_t v)

@@ -18,16 +18,22 @@
 static const int64_t PROBE_LIMIT_NS = 20 * GOPT_NS_PER_S;
 enum { SYMBOLS_MAX = 256, SLACK = 1 << 20 /* what the C library maps for itself */ };
 
-const char *gopt_batch_symbol(const gopt_graph *g)
+/* The symbols that are proposed to be 1 whatever the length; their number. */
+static int find_batches(const gopt_graph *g, const char **names)
 {
-    const char *names[SYMBOLS_MAX];
     int64_t some[SYMBOLS_MAX], other[SYMBOLS_MAX];
-    int n = gopt_inputs_shape(g, names, some, SYMBOLS_MAX, gopt_lengths[0]);
+    int n = gopt_inputs_shape(g, names, some, SYMBOLS_MAX, gopt_lengths[0]), kept = 0;
     gopt_inputs_shape(g, names, other, SYMBOLS_MAX, gopt_lengths[1]);
     for (int i = 0; i < n; i++)
         if (some[i] == 1 && other[i] == 1)
-            return names[i];
-    return NULL;
+            names[kept++] = names[i];
+    return kept;
+}
+
+const char *gopt_batch_symbol(const gopt_graph *g)
+{
+    const char *names[SYMBOLS_MAX];
+    return find_batches(g, names) ? names[0] : NULL;
 }
 
 /* ---- one batch, in a process of its own ---- */
@@ -35,7 +41,9 @@ const char *gopt_batch_symbol(const gopt_graph *g)
 typedef struct probe {
     gopt_graph *graph; /* the process's own image */
     const gopt_config *config;
-    gopt_shapes shapes; /* the batch among them */
+    gopt_shapes shapes; /* the last `batches` of them are the batch */
+    int batches;
+    int64_t length; /* for those that are not in shapes */
     size_t limit;
     bool run;
 } probe;
@@ -98,7 +106,7 @@ static gopt_status perform(void *ctx, gopt_tensor *out, int n_out, gopt_arena *a
     const gopt_tensor *const *in;
     size_t peak;
     (void)n_out;
-    GOPT_TRY(gopt_shape_bind(x->graph, &x->shapes, gopt_lengths[0], NULL, NULL, e));
+    GOPT_TRY(gopt_shape_bind(x->graph, &x->shapes, x->length, NULL, NULL, e));
     GOPT_TRY(gopt_inputs_make(&in, x->graph, GOPT_INPUT_RANDOM, 1, a, e));
     GOPT_TRY(weigh(x, in, &peak, e));
     gopt_tensor *t = gopt_tensor_new(a, GOPT_DTYPE_I64, 0, NULL);
@@ -115,12 +123,84 @@ static gopt_status try_batch(probe *x, int64_t batch, size_t *peak, gopt_err *e)
     gopt_isolated keep;
     gopt_tensor out = {0};
     *peak = 0;
-    x->shapes.size[x->shapes.n - 1] = batch;
+    for (int i = x->shapes.n - x->batches; i < x->shapes.n; i++)
+        x->shapes.size[i] = batch;
     gopt_status s = gopt_isolated_run(&keep, perform, x, &out, 1, 2 * PROBE_LIMIT_NS, gopt_headroom(), NULL, e);
     if (!s)
         *peak = (size_t)gopt_tensor_get_int(&out, 0);
     gopt_isolated_fini(&keep);
     return s;
+}
+
+/* ---- the other sizes ---- */
+
+static void choose_sizes(probe *x, const char *symbol, const gopt_shapes *given)
+{
+    for (int i = 0; given && i < given->n && x->shapes.n < GOPT_SHAPES_MAX - 1; i++) {
+        if (!strcmp(given->name[i], symbol))
+            continue;
+        memcpy(x->shapes.name[x->shapes.n], given->name[i], sizeof given->name[i]);
+        x->shapes.size[x->shapes.n++] = given->size[i];
+    }
+    snprintf(x->shapes.name[x->shapes.n++], sizeof x->shapes.name[0], "%s", symbol);
+    x->batches = 1;
+}
+
+static int find_size(const gopt_shapes *s, const char *name)
+{
+    for (int i = 0; i < s->n; i++)
+        if (!strcmp(s->name[i], name))
+            return i;
+    return -1;
+}
+
+static gopt_status try_length(void *ctx, int64_t length, int *made_up, gopt_err *e)
+{
+    probe *x = ctx;
+    const char *names[SYMBOLS_MAX];
+    size_t peak;
+    x->length = length;
+    *made_up = gopt_graph_symbols(x->graph, names, SYMBOLS_MAX) - x->shapes.n;
+    gopt_status s = try_batch(x, 1, &peak, e);
+    return s == GOPT_ENOMEM ? GOPT_OK : s; /* the model takes it, the limit does not */
+}
+
+/* The state of a recurrent model must grow with the batch; what need not stays at 1. */
+static void follow(probe *x)
+{
+    const char *names[SYMBOLS_MAX];
+    size_t peak;
+    int n = find_batches(x->graph, names), alone = x->shapes.n;
+    gopt_status s = n > 1 ? try_batch(x, 2, &peak, NULL) : GOPT_OK;
+    if (s != GOPT_EINPUT && s != GOPT_EUNSUP)
+        return;
+    for (int i = 0; i < n && x->shapes.n < GOPT_SHAPES_MAX; i++)
+        if (find_size(&x->shapes, names[i]) < 0)
+            snprintf(x->shapes.name[x->shapes.n++], sizeof x->shapes.name[0], "%s", names[i]);
+    x->batches += x->shapes.n - alone;
+    s = try_batch(x, 2, &peak, NULL);
+    if (s == GOPT_EINPUT || s == GOPT_EUNSUP) {
+        x->batches = 1;
+        x->shapes.n = alone;
+    }
+}
+
+/* What was not given: the sizes of this length, and what follows the batch. */
+static void tell_others(gopt_batch_headroom *out, const probe *x)
+{
+    const char *names[SYMBOLS_MAX];
+    int64_t sizes[SYMBOLS_MAX];
+    gopt_text t = {0};
+    int n = gopt_inputs_shape(x->graph, names, sizes, SYMBOLS_MAX, x->length), batch = x->shapes.n - x->batches;
+    for (int i = 0; i < n; i++) {
+        int at = find_size(&x->shapes, names[i]);
+        if (at > batch)
+            gopt_text_add(&t, "%s%s=%s", t.n ? ", " : "", names[i], x->shapes.name[batch]);
+        else if (at < 0)
+            gopt_text_add(&t, "%s%s=%lld", t.n ? ", " : "", names[i], (long long)sizes[i]);
+    }
+    snprintf(out->others, sizeof out->others, "%s", gopt_text_str(&t));
+    gopt_text_fini(&t);
 }
 
 /* ---- the search ---- */
@@ -155,24 +235,14 @@ static bool verify(gopt_batch_headroom *out, probe *x)
     return out->ran || out->why[0];
 }
 
-static void choose_sizes(probe *x, const char *symbol, const gopt_shapes *given)
-{
-    for (int i = 0; given && i < given->n && x->shapes.n < GOPT_SHAPES_MAX - 1; i++) {
-        if (!strcmp(given->name[i], symbol))
-            continue;
-        memcpy(x->shapes.name[x->shapes.n], given->name[i], sizeof given->name[i]);
-        x->shapes.size[x->shapes.n++] = given->size[i];
-    }
-    snprintf(x->shapes.name[x->shapes.n++], sizeof x->shapes.name[0], "%s", symbol);
-}
-
 static gopt_status search(gopt_batch_headroom *out, probe *x, gopt_err *e)
 {
     gopt_status s;
     gopt_err why = {0};
     *out = (gopt_batch_headroom){0};
     if (!note(out, x, 1, &s, &why))
-        return s && s != GOPT_ENOMEM ? gopt_fail(e, s, "%s=1: %s", x->shapes.name[x->shapes.n - 1], why.msg) : GOPT_OK;
+        return s && s != GOPT_ENOMEM ? gopt_fail(e, s, "%s=1: %s", x->shapes.name[x->shapes.n - x->batches], why.msg)
+                                     : GOPT_OK;
     while (!out->above && out->largest < GOPT_BATCH_MOST)
         note(out, x, 2 * out->largest, &s, &why);
     while (out->above > out->largest + 1)
@@ -185,10 +255,15 @@ gopt_status gopt_batch_headroom_find(gopt_batch_headroom *out, const gopt_graph 
 {
     probe x = {.graph = (gopt_graph *)(uintptr_t)g, .config = c, .limit = limit};
     choose_sizes(&x, symbol, shapes);
+    gopt_status s = gopt_shape_search(g, &x.shapes, try_length, &x, e);
+    if (s)
+        return gopt_within(e, s, "%s=1", symbol);
+    follow(&x);
     GOPT_TRY(search(out, &x, e));
-    if (!out->largest || verify(out, &x))
-        return GOPT_OK;
-    GOPT_TRY(search(out, &x, e)); /* every one by a run now */
-    out->ran = out->largest > 0;
+    if (out->largest && !verify(out, &x)) {
+        GOPT_TRY(search(out, &x, e)); /* every one by a run now */
+        out->ran = out->largest > 0;
+    }
+    tell_others(out, &x);
     return GOPT_OK;
 }

@@ -128,6 +128,28 @@ gopt_status gopt_parse_bytes(void *field, const char *text, gopt_err *e)
     return GOPT_OK;
 }
 
+/* Without a limit is 0 in the field; as a limit it would keep everything out, which nobody means. */
+static gopt_status read_limit(double *field, const char *text, gopt_option_parse *parse, const char *wanted,
+                              gopt_err *e)
+{
+    *field = 0;
+    if (!strcmp(text, "none"))
+        return GOPT_OK;
+    if (parse(field, text, NULL) || !(*field > 0))
+        return gopt_fail(e, GOPT_EUSAGE, "'%.40s': %s expected, or none for no limit", text, wanted);
+    return GOPT_OK;
+}
+
+gopt_status gopt_parse_max_bytes(void *field, const char *text, gopt_err *e)
+{
+    return read_limit(field, text, gopt_parse_bytes, "a size above 0, such as 512M or 2G,", e);
+}
+
+gopt_status gopt_parse_max_duration(void *field, const char *text, gopt_err *e)
+{
+    return read_limit(field, text, gopt_parse_duration, "a duration above 0 and up to a year, such as 20ms or 90s,", e);
+}
+
 gopt_status gopt_parse_words(void *field, const char *text, gopt_err *e)
 {
     gopt_words *w = field;

@@ -42,30 +42,39 @@ static void json_one(cJSON *all, const char *name, const gopt_batch_headroom *h)
     gopt_json_text(o, "why", h->why[0] ? h->why : NULL);
 }
 
-static void put_title(const gopt_inspection *x, cJSON *all, const char *symbol)
+/* others: the sizes that were not given; NULL: the model has no batch. */
+static void put_title(const gopt_inspection *x, cJSON *all, const char *symbol, const char *others)
 {
     char limit[32];
     if (all) {
         gopt_json_number(all, "limit", x->headroom);
         gopt_json_text(all, "dimension", symbol);
+        gopt_json_text(all, "others", others && *others ? others : NULL);
         return;
     }
     gopt_text_put(x->text, "largest ");
     gopt_utf8_put(x->text, symbol ? symbol : "batch");
-    gopt_text_add(x->text, " in %s, with one thread:%s\n", gopt_text_bytes(limit, x->headroom),
-                  symbol ? "" : " the model has no batch dimension");
+    gopt_text_add(x->text, " in %s, with one thread", gopt_text_bytes(limit, x->headroom));
+    if (others && *others) {
+        gopt_text_put(x->text, " and ");
+        gopt_utf8_put(x->text, others);
+    }
+    gopt_text_put(x->text, symbol ? ":\n" : ": the model has no batch dimension\n");
 }
 
 gopt_status gopt_inspect_headroom(const gopt_inspection *x, const gopt_graph *g, gopt_err *e)
 {
     const char *symbol = gopt_batch_symbol(g);
     cJSON *all = x->json ? cJSON_AddObjectToObject(x->json, "headroom") : NULL;
-    put_title(x, all, symbol);
+    if (!symbol)
+        put_title(x, all, NULL, NULL);
     for (int i = 0; symbol && i < GOPT_COUNT(sides); i++) {
         gopt_config c;
         gopt_batch_headroom h;
         GOPT_TRY(gopt_config_preset(&c, sides[i].preset, e));
         GOPT_TRY(gopt_batch_headroom_find(&h, g, &c, symbol, x->shapes, (size_t)x->headroom, e));
+        if (i == 0)
+            put_title(x, all, symbol, h.others);
         if (x->json)
             json_one(all, sides[i].name, &h);
         else

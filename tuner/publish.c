@@ -128,10 +128,14 @@ void gopt_publish_summary(const gopt_findings *f, const char *dir, gopt_text *ou
         if (!t || !base)
             continue;
         gopt_text_add(out, "%s: trial %d, %.2fx the baseline [%.2f, %.2f]: %s instead of %s, peak memory %s; %s\n",
-                      k->chosen_trial == k->default_trial ? "default kept" : "chosen", t->id, t->speedup.value,
-                      t->speedup.lo, t->speedup.hi, gopt_text_ns(a, known(t->latency.median)),
+                      k->what_if                            ? "a what-if, would be chosen"
+                      : k->chosen_trial == k->default_trial ? "default kept"
+                                                            : "chosen",
+                      t->id, t->speedup.value, t->speedup.lo, t->speedup.hi, gopt_text_ns(a, known(t->latency.median)),
                       gopt_text_ns(b, known(base->latency.median)), gopt_text_bytes(c, known(t->memory.peak)),
                       k->reason);
+        if (k->remedy)
+            gopt_text_add(out, "to get it, with the whole budget spent again: %s\n", k->remedy);
     }
     put_trust(&f->noise, out);
     gopt_text_add(out, "%s/report.html  report.txt  manifest.yaml  findings.json  study.db  bundles/  plots/\n", dir);

@@ -130,31 +130,38 @@ static gopt_status bind_shape(gopt_job *j, int64_t length, int *made_up, gopt_er
     return j->shapes.failed ? gopt_oom(e) : GOPT_OK;
 }
 
-/* A length that was not given may be one that the model cannot take: try others. The first failure is the one told. */
+typedef struct binding {
+    gopt_job *job;
+    bool tried; /* the graph is bound to a length that did not do */
+} binding;
+
+static gopt_status try_length(void *ctx, int64_t length, int *made_up, gopt_err *e)
+{
+    binding *b = ctx;
+    gopt_job *j = b->job;
+    if (b->tried) {
+        gopt_graph_free(j->graph);
+        j->graph = NULL;
+        GOPT_TRY(import(j, e));
+    }
+    b->tried = true;
+    GOPT_TRY(bind_shape(j, length, made_up, e));
+    return make_cases(j, e);
+}
+
+/* The first length mostly does; only the search for another needs a second graph, one that is not bound. */
 static gopt_status bind_and_evaluate(gopt_job *j, gopt_err *e)
 {
-    gopt_status first = GOPT_OK;
-    for (int i = 0; i < GOPT_LENGTHS; i++) {
-        int made_up = 0;
-        gopt_err later = {0};
-        if (i > 0) {
-            gopt_graph_free(j->graph);
-            j->graph = NULL;
-            GOPT_TRY(import(j, e));
-        }
-        gopt_status s = bind_shape(j, gopt_lengths[i], &made_up, &later);
-        if (!s)
-            s = make_cases(j, &later);
-        if (s == GOPT_EINTR)
-            return gopt_fail(e, s, "interrupted before anything was timed");
-        if (s && i == 0) {
-            first = s;
-            gopt_fail(e, s, "%s", later.msg);
-        }
-        if (!s || s == GOPT_EUSAGE || s == GOPT_ELIMIT || !made_up)
-            return s ? first : GOPT_OK;
+    binding b = {.job = j};
+    gopt_graph *g;
+    int made_up = 0;
+    gopt_status s = try_length(&b, gopt_lengths[0], &made_up, e);
+    if (made_up && (s == GOPT_EINPUT || s == GOPT_EUNSUP)) {
+        GOPT_TRY(gopt_model_import(&g, j->options->model, NULL, e));
+        s = gopt_shape_search(g, &j->options->shapes, try_length, &b, e);
+        gopt_graph_free(g);
     }
-    return first;
+    return s == GOPT_EINTR ? gopt_fail(e, s, "interrupted before anything was timed") : s;
 }
 
 /* ---- where things go ---- */

@@ -19,7 +19,9 @@ static void put_ratio(gopt_text *t, const gopt_finding_ratio *r)
 
 static void put_choice(gopt_text *t, const gopt_finding_cluster *c)
 {
-    if (c->chosen_trial == c->baseline_trial)
+    if (c->what_if)
+        gopt_text_add(t, "As a what-if, trial %d would be chosen", c->chosen_trial);
+    else if (c->chosen_trial == c->baseline_trial)
         gopt_text_add(t, "Deploy without optimization (trial %d)", c->chosen_trial);
     else if (c->chosen_trial == c->default_trial)
         gopt_text_add(t, "Keep the default (trial %d)", c->chosen_trial);
@@ -85,9 +87,11 @@ static void write_what_if(const gopt_page *p, const gopt_finding_cluster *c)
     gopt_text served = {0};
     if (c->served_trial >= 0)
         gopt_text_add(&served, " and serves trial %d", c->served_trial);
+    if (c->served_breaks)
+        gopt_text_add(&served, ", which breaks a constraint (%s)", c->served_breaks);
     gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_BAD,
-                      "A what-if: manifest.yaml stayed as it was%s, for trial %d was not compiled to a bundle.%s",
-                      gopt_page_keep(p, &served), c->chosen_trial, c->remedy ? " This makes one:" : "");
+                      "manifest.yaml stays as it was%s, for trial %d has no bundle.%s", gopt_page_keep(p, &served),
+                      c->chosen_trial, c->remedy ? " This tunes for it, and spends the whole budget again:" : "");
     if (c->remedy)
         gopt_document_add(p->d, GOPT_BLOCK_CODE, GOPT_TONE_PLAIN, "%s", c->remedy);
 }

@@ -57,10 +57,12 @@ static const gopt_option rows[] = {
     {"--alpha", 0, "A", gopt_parse_number, offsetof(options, change.alpha), "weight of compile time in utility"},
     {"--requests", 0, "N", gopt_parse_number, offsetof(options, change.requests),
      "requests that one compilation serves, for wall"},
-    {"--max-memory", 0, "SIZE", gopt_parse_bytes, offsetof(options, change.max_memory), "constraint: peak memory"},
-    {"--max-compile", 0, "DURATION", gopt_parse_duration, offsetof(options, max_compile_s), "constraint: compile time"},
-    {"--max-latency", 0, "DURATION", gopt_parse_duration, offsetof(options, max_latency_s),
-     "constraint: median latency"},
+    {"--max-memory", 0, "SIZE", gopt_parse_max_bytes, offsetof(options, change.max_memory),
+     "constraint: peak memory; none lifts it"},
+    {"--max-compile", 0, "DURATION", gopt_parse_max_duration, offsetof(options, max_compile_s),
+     "constraint: compile time; none lifts it"},
+    {"--max-latency", 0, "DURATION", gopt_parse_max_duration, offsetof(options, max_latency_s),
+     "constraint: median latency; none lifts it"},
     {"--json", 0, NULL, NULL, offsetof(options, json), "print findings.json instead of a summary"},
     {0}};
 
@@ -70,13 +72,14 @@ const gopt_command gopt_command_report = {
     .least = 1,
     .most = 1,
     .doc = "Decides again under another goal and renders the report again, from what was measured.",
-    .more =
-        "What is not given stays as the job had it. The study is left as it is. Constraints that no candidate keeps\n"
-        "leave everything as it was and exit with 1. A choice that was not compiled yet leaves the manifest as it\n"
-        "was; the report says so and how to compile it.\n\n"
-        "Examples:\n"
-        "  gopt report net.gopt --objective utility --alpha 0.01\n"
-        "  gopt report net.gopt --max-memory 512M --max-latency 20ms\n",
+    .more = "What is not given stays as the job had it. The study is left as it is.\n\n"
+            "Exit code 1: what was asked for is not what is served. Either no candidate keeps the constraints; then\n"
+            "everything stays as it was. Or the choice has no bundle yet; then the manifest stays as it was, and the\n"
+            "report is a what-if that tells what is served, what would be chosen and how to get it.\n\n"
+            "Examples:\n"
+            "  gopt report net.gopt --objective utility --alpha 0.01\n"
+            "  gopt report net.gopt --max-memory 512M --max-latency 20ms\n"
+            "  gopt report net.gopt --max-memory none\n",
     .options = rows,
     .size = sizeof(options),
     .init = init,
