@@ -17,6 +17,7 @@ typedef struct gopt_operand {
     const void *constant; /* the elements when known at compile time, dense row-major, else NULL; of a packed operand
                              prepare() and run() find them only up to 4096 bytes */
     bool packed;          /* at run time the kernel gets what its pack() wrote instead */
+    bool spent;           /* nobody reads the elements after pack(), which may drop them as it goes (base/file.h) */
 } gopt_operand;
 
 typedef struct gopt_group {

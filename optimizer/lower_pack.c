@@ -42,12 +42,16 @@ static bool is_read(const gopt_plan *p, const gopt_plan_value *m)
 
 enum { WORTH_FORGETTING = 1 << 16 }; /* bytes; far above what kernels may read of a packed operand (kernel.h) */
 
-/* Value v of p was read by a step that has a packed form now. Without this large weights would be in memory twice. */
-static void forget(const gopt_plan *main_plan, const gopt_plan *p, int v)
+/* The constant that value v of p is, when no step reads it: one did, and gets a packed form. Else NULL. */
+static gopt_plan_value *spent(const gopt_plan *main_plan, const gopt_plan *p, int v)
 {
     gopt_plan_value *m = constant_of(p, v);
-    if (!m || m->bytes < WORTH_FORGETTING || is_read(main_plan, m))
-        return;
+    return m && m->bytes >= WORTH_FORGETTING && !is_read(main_plan, m) ? m : NULL;
+}
+
+/* Without this large weights would be in memory twice. */
+static void forget(gopt_plan_value *m)
+{
     gopt_pages_drop(m->data, m->bytes);
     m->place = GOPT_PLACE_NONE;
     m->data = NULL;
@@ -66,7 +70,6 @@ static gopt_status pack_operand(gopt_plan *main_plan, gopt_plan *p, gopt_step *s
     void *data = gopt_arena_take(&main_plan->arena, 1, GOPT_MAX(bytes, (size_t)GOPT_ARENA_ALIGN));
     if (!data)
         return gopt_oom(e);
-    GOPT_TRY(gopt_kernel_pack(s->kernel, &s->group, s->knob, &main_plan->target, k, data, e));
     p->values[p->n_values] = (gopt_plan_value){.dtype = GOPT_DTYPE_U8,
                                                .rank = 1,
                                                .dim = {(int64_t)bytes},
@@ -75,8 +78,13 @@ static gopt_status pack_operand(gopt_plan *main_plan, gopt_plan *p, gopt_step *s
                                                .data = data};
     int was = s->in[k];
     s->in[k] = p->n_values++;
-    ((gopt_operand *)s->group.in)[k].packed = true;
-    forget(main_plan, p, was);
+    gopt_operand *in = (gopt_operand *)s->group.in;
+    gopt_plan_value *source = spent(main_plan, p, was);
+    in[k].spent = source != NULL;
+    GOPT_TRY(gopt_kernel_pack(s->kernel, &s->group, s->knob, &main_plan->target, k, data, e));
+    in[k].packed = true;
+    if (source)
+        forget(source);
     return GOPT_OK;
 }
 

@@ -1,5 +1,6 @@
 #include "cpu/matmul.h"
 
+#include "base/file.h"
 #include "cpu/group.h"
 
 typedef struct view {
@@ -170,4 +171,19 @@ void gopt_matmul_pack_rows(const gopt_simd *simd, const gopt_task *t, const floa
     gopt_packing p = {.src = a, .n = m, .k = k, .step = k, .depth = 1, .unit = simd->mr, .scale = 1, .dst = dst};
     gopt_share(gopt_ceil_div(m, simd->mr), 1, t->part, t->parts, &p.first, &p.last);
     simd->pack(&p);
+}
+
+void gopt_matmul_pack(const gopt_simd *simd, gopt_packing p, bool spent)
+{
+    enum { BYTES_AT_ONCE = 8 << 20 };
+    bool drops = spent && p.depth == 1;
+    int64_t tiles = p.last, tile = p.unit * p.step;
+    int64_t some = drops ? GOPT_MAX(1, BYTES_AT_ONCE / GOPT_MAX(1, tile * (int64_t)sizeof(float))) : tiles;
+    for (p.first = 0; p.first < tiles; p.first = p.last) {
+        p.last = GOPT_MIN(tiles, p.first + some);
+        simd->pack(&p);
+        if (drops)
+            gopt_pages_drop(p.src + p.first * tile,
+                            (size_t)((GOPT_MIN(p.n, p.last * p.unit) - p.first * p.unit) * p.step) * sizeof(float));
+    }
 }

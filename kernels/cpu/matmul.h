@@ -25,6 +25,9 @@ int64_t gopt_matmul_a(const gopt_matmul *mm, int64_t i);
 int64_t gopt_matmul_b(const gopt_matmul *mm, int64_t i);
 double gopt_matmul_flops(const gopt_matmul *mm);
 
+/* All tiles of a constant operand; one that is spent is dropped tile by tile where they lie one after the other, so
+ * that large weights are never there twice. */
+void gopt_matmul_pack(const gopt_simd *simd, gopt_packing p, bool spent);
 /* The part's share of dense a[m x k], in tiles for gemm. */
 void gopt_matmul_pack_rows(const gopt_simd *simd, const gopt_task *t, const float *a, int64_t m, int64_t k, float *dst);
 

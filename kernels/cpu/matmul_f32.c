@@ -180,7 +180,7 @@ static void pack(const gopt_group *g, const int64_t *knob, const gopt_target *t,
     const gopt_simd *simd = gopt_simd_for(t->isa);
     gopt_packing p =
         k == 0 ? packing_a(&mm, simd, g->in[0].constant, dst) : packing_b(&mm, simd, g->in[1].constant, dst);
-    simd->pack(&p);
+    gopt_matmul_pack(simd, p, g->in[k].spent);
 }
 
 static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target *t, void *memory)

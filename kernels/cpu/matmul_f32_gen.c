@@ -139,7 +139,7 @@ static void pack(const gopt_group *g, const int64_t *knob, const gopt_target *t,
                             .scale = 1,
                             .dst = dst,
                             .last = p.panels};
-    gopt_simd_for(t->isa)->pack(&packing);
+    gopt_matmul_pack(gopt_simd_for(t->isa), packing, g->in[1].spent);
     gopt_arena_fini(&p.arena);
 }
 
