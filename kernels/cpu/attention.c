@@ -81,6 +81,13 @@ static void bind_sizes(const gopt_group *g, bool ours, gopt_attention *a)
     a->out = heads_of(&g->out[0], a->dv, 0, turned);
 }
 
+/* Whether numbers of half precision are so after this factor, too; the smallest apart, which as scores are all 0. */
+static bool halves(float factor)
+{
+    int exponent;
+    return fabsf(frexpf(factor, &exponent)) == 0.5F && exponent <= 1;
+}
+
 bool gopt_attention_of(const gopt_group *g, gopt_attention *a)
 {
     bool ours = gopt_group_is(g, "gopt", "Attention");
@@ -89,8 +96,17 @@ bool gopt_attention_of(const gopt_group *g, gopt_attention *a)
         return false;
     bind_sizes(g, ours, a);
     a->scale = (float)gopt_attr_float(g->attrs, "scale", 1 / sqrt((double)a->d));
+    a->factor = (float)gopt_attr_float(g->attrs, "factor", 1);
+    a->factor_rounds = !halves(a->factor);
     a->softcap = (float)gopt_attr_float(g->attrs, "softcap", 0);
     a->fill = (float)gopt_attr_float(g->attrs, "fill", -INFINITY);
+    a->keep_scales = gopt_attr_int(g->attrs, "keep_scales", 0) != 0;
+    a->hidden = (float)gopt_attr_float(g->attrs, "hidden", -INFINITY);
+    a->hidden_replaces = gopt_attr_int(g->attrs, "hidden_replaces", 0) != 0;
+    a->masks_all = !ours;
+    a->zero_nan = gopt_attr_int(g->attrs, "zero_nan", 0) != 0;
+    a->rounds = gopt_attr_int(g->attrs, "rounds", 0) != 0;
+    a->brain = gopt_attr_int(g->attrs, "rounds", 0) == 2;
     a->left = gopt_attr_int(g->attrs, "left_window_size", -1);
     a->right = gopt_attr_int(g->attrs, "is_causal", 0) ? 0 : gopt_attr_int(g->attrs, "right_window_size", -1);
     for (int k = 0; k < 2; k++)
@@ -101,4 +117,143 @@ bool gopt_attention_of(const gopt_group *g, gopt_attention *a)
     int64_t score[4] = {a->batch, a->heads, a->queries, a->mask_keys};
     a->keep.operand = -1;
     return bind_mask(g, MASK, score, &a->mask) && (!ours || bind_mask(g, EXTRA, score, &a->keep));
+}
+
+/* ---- scores ---- */
+
+void gopt_attention_seen(const gopt_attention *a, int64_t query, int64_t *lo, int64_t *hi)
+{
+    int64_t at = a->past + query;
+    *lo = a->left < 0 ? 0 : GOPT_MAX(0, at - a->left);
+    *hi = a->right < 0 ? a->mask_keys : GOPT_MIN(a->mask_keys, at + a->right + 1);
+}
+
+static const void *mask_at(const gopt_scores *s, const gopt_score_mask *m, int64_t key)
+{
+    int64_t at = s->batch * m->stride[0] + s->head * m->stride[1] + s->query * m->stride[2] + key * m->stride[3];
+    return (const char *)s->in[m->operand] + (m->is_bool ? at : at * (int64_t)sizeof(float));
+}
+
+static void scale(const gopt_scores *s, float by)
+{
+    s->simd->affine(s->row, s->row, s->n, 0, by, 0);
+}
+
+void gopt_scores_round(const gopt_attention *a, const gopt_scores *s)
+{
+    if (!a->rounds)
+        return;
+    s->simd->half_narrow(s->room, s->row, s->n, a->brain);
+    s->simd->half_widen(s->row, s->room, s->n, a->brain);
+}
+
+static void cap(const gopt_attention *a, const gopt_scores *s)
+{
+    float *row = s->row, most = a->softcap;
+    for (int64_t j = 0; j < s->n; j++)
+        row[j] /= most;
+    gopt_scores_round(a, s);
+    for (int64_t j = 0; j < s->n; j++)
+        row[j] = tanhf(row[j]);
+    gopt_scores_round(a, s);
+    scale(s, most);
+    gopt_scores_round(a, s);
+}
+
+static void apply_keep(const gopt_attention *a, const gopt_scores *s)
+{
+    const bool *keep = mask_at(s, &a->keep, s->key);
+    float *row = s->row, fill = a->fill;
+    int64_t step = a->keep.stride[3], n = s->n;
+    for (int64_t j = 0; j < n && a->keep_scales; j++)
+        row[j] *= keep[j * step] ? 1.0F : 0.0F;
+    for (int64_t j = 0; j < n && !a->keep_scales; j++)
+        row[j] = keep[j * step] ? row[j] : fill;
+}
+
+/* Adds the mask of keys [from, to). */
+static void add_mask(const gopt_attention *a, const gopt_scores *s, int64_t from, int64_t to)
+{
+    const void *m = mask_at(s, &a->mask, from);
+    float *row = s->row + (from - s->key);
+    const bool *see = m;
+    int64_t n = to - from, step = a->mask.stride[3];
+    for (int64_t j = 0; j < n && a->mask.is_bool; j++)
+        row[j] += see[j * step] ? 0 : -INFINITY;
+    if (!a->mask.is_bool && step)
+        s->simd->add(row, row, m, n);
+    else if (!a->mask.is_bool)
+        s->simd->affine(row, row, n, 0, 1, *(const float *)m);
+}
+
+static void hide(const gopt_attention *a, const gopt_scores *s, int64_t from, int64_t to)
+{
+    float *row = s->row + (from - s->key);
+    if (to > from && a->hidden_replaces)
+        s->simd->fill(row, a->hidden, to - from);
+    else if (to > from)
+        s->simd->affine(row, row, to - from, 0, 1, a->hidden);
+}
+
+void gopt_scores_finish(const gopt_attention *a, const gopt_scores *s)
+{
+    int64_t lo, hi, end = s->key + s->n;
+    gopt_attention_seen(a, s->query, &lo, &hi);
+    gopt_scores_round(a, s);
+    if (a->rounds && a->factor != 1) {
+        scale(s, a->factor);
+        if (a->factor_rounds)
+            gopt_scores_round(a, s);
+    }
+    if (a->softcap > 0)
+        cap(a, s);
+    if (a->keep.operand >= 0)
+        apply_keep(a, s);
+    int64_t from = a->masks_all ? s->key : GOPT_MAX(lo, s->key);
+    int64_t to = GOPT_MIN(end, a->masks_all ? a->mask_keys : hi);
+    if (a->mask.operand >= 0 && from < to)
+        add_mask(a, s, from, to);
+    hide(a, s, s->key, GOPT_MIN(end, lo));
+    hide(a, s, GOPT_MAX(GOPT_MAX(hi, lo), s->key), end);
+    if (a->mask.operand >= 0 || a->hidden != -INFINITY)
+        gopt_scores_round(a, s);
+}
+
+bool gopt_attention_sees_nothing(const gopt_attention *a, const void *const *in, int64_t batch, int64_t head,
+                                 int64_t query)
+{
+    gopt_scores s = {.in = in, .batch = batch, .head = head, .query = query};
+    int64_t lo, hi;
+    gopt_attention_seen(a, query, &lo, &hi);
+    if (lo < hi && a->mask.operand < 0)
+        return false;
+    if (a->hidden != -INFINITY && (lo > 0 || hi < a->keys))
+        return false;
+    for (; lo < hi; lo++) {
+        const void *m = mask_at(&s, &a->mask, lo);
+        if (a->mask.is_bool ? *(const bool *)m : *(const float *)m != -INFINITY)
+            return false;
+    }
+    return true;
+}
+
+bool gopt_attention_mask_is_tame(const gopt_attention *a, const gopt_scores *s)
+{
+    bool finite = a->hidden != -INFINITY;
+    if (a->mask.operand < 0 || a->mask.is_bool || a->mask_keys == 0 || (!a->masks_all && !finite))
+        return true;
+    const float *m = mask_at(s, &a->mask, 0);
+    int64_t n = a->mask.stride[3] ? a->mask_keys : 1;
+    return s->simd->reduce_row(GOPT_REDUCE_MAX, m, n, 0) < INFINITY &&
+           (!finite || s->simd->reduce_row(GOPT_REDUCE_MIN, m, n, 0) > -1e36F);
+}
+
+/* That of all mostly says so at once. */
+bool gopt_rows_are_below(const gopt_simd *simd, const gopt_rows *x, float most)
+{
+    bool below = simd->reduce_row(GOPT_REDUCE_SQUARE, x->packed, x->n_packed, 0) < most * x->square;
+    for (int64_t i = 0; i < x->count && !below; i++)
+        if (!(simd->reduce_row(GOPT_REDUCE_SQUARE, x->row + i * x->step, x->n, 0) < most))
+            return false;
+    return true;
 }

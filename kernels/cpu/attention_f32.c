@@ -1,6 +1,7 @@
 /* attention_f32: scaled dot-product attention, a block of queries of one head against blocks of keys: products, online
  * softmax (Milakov and Gimelshein 2018; FlashAttention, Dao et al. 2022), products. A row's largest score and sum are
- * carried from block to block; what was summed before is rescaled, and divided by the sum at the end. */
+ * carried from block to block; what was summed before is rescaled, and divided by the sum at the end. Keys that no
+ * query of a block may see are left out where all numbers are so small that their products with 0 are 0. */
 #include <math.h>
 #include <string.h>
 
@@ -21,12 +22,13 @@ typedef struct spec {
     gopt_attention a;
     const gopt_simd *simd;
     bool pack;                                        /* keys and values are laid out in panels, in phase 0 */
+    bool skips;                                       /* keys that no query of a block sees, where that is the same */
     bool join;                                        /* past and present are brought together, in phase 0 */
     int64_t block_q, blocks;                          /* blocks of queries of a head */
     int64_t block_k;                                  /* a multiple of the width of a panel */
     int64_t k_size, v_size;                           /* floats of a head's panels */
     int64_t joined[2];                                /* where in the workspace keys and values are brought together */
-    int64_t k_at, v_at, scratch_at;                   /* in the workspace, in floats */
+    int64_t tame_at, k_at, v_at, scratch_at;          /* in the workspace, in floats */
     int64_t q_size, score_size, weight_size, scratch; /* of one part */
     gopt_post post;
 } spec;
@@ -59,6 +61,12 @@ static int64_t reserve(int64_t *at, int64_t floats)
     return first;
 }
 
+/* Whether what hides a key makes its weight 0: the lowest float does, where a query sees other keys. */
+static bool hides_for_good(const gopt_attention *a)
+{
+    return a->hidden == -INFINITY || (a->hidden <= -3e38F && a->left < 0 && a->keep.operand < 0);
+}
+
 /* The workspace's size in floats. */
 static int64_t plan(spec *s, const gopt_group *g, const int64_t *knob, const gopt_target *t, int parts)
 {
@@ -78,6 +86,9 @@ static int64_t plan(spec *s, const gopt_group *g, const int64_t *knob, const gop
         s->block_q = gopt_ceil_div(s->block_q, 2 * mr) * mr;
     s->blocks = gopt_ceil_div(a->queries, s->block_q);
     int64_t rows = gopt_ceil_div(s->block_q, mr) * mr;
+    s->skips = s->pack && (a->left >= 0 || a->right >= 0 || a->mask_keys < a->keys) && hides_for_good(a);
+    if (s->skips)
+        s->tame_at = reserve(&at, shared);
     if (s->pack) {
         s->k_size = gopt_ceil_div(a->keys, nr) * nr * a->d;
         s->v_size = gopt_ceil_div(a->dv, nr) * nr * a->keys;
@@ -169,6 +180,27 @@ static void lay_out(const spec *s, const gopt_task *t, int64_t b, int64_t h)
                                   .last = gopt_ceil_div(a->dv, nr)});
 }
 
+/* Of sums of squares: products of two such rows hide no infinity, and nothing that a mask could not outweigh. */
+static float most_of(const spec *s)
+{
+    return s->a.rounds && !s->a.brain ? 6e4F : 1e36F;
+}
+
+/* Notes whether nothing that is skipped would show. */
+static void find_tame(const spec *s, const gopt_task *t, int64_t b, int64_t h)
+{
+    const gopt_attention *a = &s->a;
+    int64_t i = b * a->kv_heads + h;
+    float *room = t->workspace;
+    gopt_rows k = {
+        .packed = room + s->k_at + i * s->k_size, .count = a->keys, .n = a->d, .n_packed = s->k_size, .square = 1};
+    gopt_rows v = {
+        .packed = room + s->v_at + i * s->v_size, .count = a->keys, .n = a->dv, .n_packed = s->v_size, .square = 1};
+    k.row = side(s, t, 0, b, h, &k.step);
+    v.row = side(s, t, 1, b, h, &v.step);
+    room[s->tame_at + i] = gopt_rows_are_below(s->simd, &k, most_of(s)) && gopt_rows_are_below(s->simd, &v, INFINITY);
+}
+
 static void run_sides(const spec *s, const gopt_task *t)
 {
     int64_t lo, hi;
@@ -179,6 +211,8 @@ static void run_sides(const spec *s, const gopt_task *t)
             join(s, t, which, b, h);
         if (s->pack)
             lay_out(s, t, b, h);
+        if (s->skips)
+            find_tame(s, t, b, h);
     }
 }
 
@@ -193,57 +227,26 @@ typedef struct block {
     float *out;
 } block;
 
-/* Keys that query i may see: [*lo, *hi). */
-static void seen(const gopt_attention *a, int64_t i, int64_t *lo, int64_t *hi)
+static gopt_scores scores_of(const block *c, int64_t r, int64_t key, int64_t n, float *row)
 {
-    int64_t at = a->past + i;
-    *lo = a->left < 0 ? 0 : GOPT_MAX(0, at - a->left);
-    *hi = a->right < 0 ? a->mask_keys : GOPT_MIN(a->mask_keys, at + a->right + 1);
+    return (gopt_scores){.simd = c->s->simd,
+                         .in = c->t->in,
+                         .batch = c->b,
+                         .head = c->h,
+                         .query = c->first + r,
+                         .key = key,
+                         .n = n,
+                         .row = row,
+                         .room = (uint16_t *)c->weight};
 }
 
-static const void *mask_at(const block *c, const gopt_score_mask *m, int64_t i, int64_t key)
-{
-    int64_t at = c->b * m->stride[0] + c->h * m->stride[1] + i * m->stride[2] + key * m->stride[3];
-    return (const char *)c->t->in[m->operand] + (m->is_bool ? at : at * (int64_t)sizeof(float));
-}
-
-static void replace(float *row, const bool *keep, int64_t step, int64_t n, float by)
-{
-    for (int64_t j = 0; j < n; j++)
-        row[j] = keep[j * step] ? row[j] : by;
-}
-
-/* Scores of query i and keys [key, key + n), from products: cap, masks, windows. */
-static void finish_scores(const block *c, int64_t i, int64_t key, int64_t n, float *row)
-{
-    const gopt_attention *a = &c->s->a;
-    const gopt_simd *simd = c->s->simd;
-    int64_t lo, hi;
-    for (int64_t j = 0; j < n && a->softcap > 0; j++)
-        row[j] = tanhf(row[j] / a->softcap) * a->softcap;
-    if (a->keep.operand >= 0)
-        replace(row, mask_at(c, &a->keep, i, key), a->keep.stride[3], n, a->fill);
-    int64_t with = GOPT_MIN(n, GOPT_MAX(0, a->mask_keys - key));
-    if (a->mask.operand >= 0 && with > 0) {
-        const void *m = mask_at(c, &a->mask, i, key);
-        if (a->mask.is_bool)
-            replace(row, m, a->mask.stride[3], with, -INFINITY);
-        else if (a->mask.stride[3])
-            simd->add(row, row, m, with);
-        else
-            simd->affine(row, row, with, 0, 1, *(const float *)m);
-    }
-    seen(a, i, &lo, &hi);
-    if (lo > key)
-        simd->fill(row, -INFINITY, GOPT_MIN(n, lo - key));
-    if (hi < key + n)
-        simd->fill(row + GOPT_MAX(0, hi - key), -INFINITY, n - GOPT_MAX(0, hi - key));
-}
-
-/* Scores to weights, before their division by the sum; what the query's row held so far is rescaled. */
-static void weigh(const block *c, int64_t r, int64_t n, bool begun, float *row)
+/* Scores of keys [key, key + n), as products, to weights, before their division by the sum; what the query's row held
+ * so far is rescaled. */
+static void weigh(const block *c, int64_t r, int64_t key, int64_t n, bool begun, float *row)
 {
     const gopt_simd *simd = c->s->simd;
+    gopt_scores scores = scores_of(c, r, key, n, row);
+    gopt_scores_finish(&c->s->a, &scores);
     float old = c->most[r], new = simd->reduce_row(GOPT_REDUCE_MAX, row, n, 0);
     float *out = c->out + r * c->s->a.out.of_row;
     if (begun && !(new > old) && new == new)
@@ -262,6 +265,11 @@ static void weigh(const block *c, int64_t r, int64_t n, bool begun, float *row)
         sum += c->sum[r];
     }
     c->sum[r] = sum;
+    if (c->s->a.rounds && c->s->a.keys <= c->s->block_k && sum > 0) { /* they are all known: as Softmax stores them */
+        simd->affine(row, row, n, 0, 1 / sum, 0);
+        gopt_scores_round(&c->s->a, &scores);
+        c->sum[r] = 1;
+    }
 }
 
 static void begin_rows(const block *c)
@@ -272,13 +280,37 @@ static void begin_rows(const block *c)
     }
 }
 
+/* Whether all weights of a query are 0. */
+static bool weighs_nothing(const block *c, int64_t r)
+{
+    const gopt_attention *a = &c->s->a;
+    if (c->sum[r] > 0 && a->keys > 0)
+        return false;
+    bool zero = a->keys == 0 || a->zero_nan || (c->sum[r] == 0 && !a->like_softmax);
+    return zero || (!a->like_softmax && gopt_attention_sees_nothing(a, c->t->in, c->b, c->h, c->first + r));
+}
+
+/* Values times 0, which is not 0 for all. */
+static void multiply_by_nothing(const block *c, float *out)
+{
+    const spec *s = c->s;
+    int64_t row, keys = s->a.keys;
+    const float *values = side(s, c->t, 1, c->b, c->kv % s->a.kv_heads, &row);
+    s->simd->fill(out, 0, s->a.dv);
+    s->simd->fill(c->score, 0, s->block_k);
+    for (int64_t key = 0; key < keys; key += s->block_k) {
+        s->simd->gemv(s->a.dv, GOPT_MIN(s->block_k, keys - key), c->score, 1, values + key * row, row, c->weight);
+        s->simd->add(out, out, c->weight, s->a.dv);
+    }
+}
+
 static void end_rows(const block *c)
 {
     const gopt_attention *a = &c->s->a;
     for (int64_t r = 0; r < c->rows; r++) {
         float *row = c->out + r * a->out.of_row;
-        if (a->keys == 0 || (c->sum[r] == 0 && !a->like_softmax))
-            c->s->simd->fill(row, 0, a->dv);
+        if (weighs_nothing(c, r))
+            multiply_by_nothing(c, row);
         else if (c->sum[r] == 0)
             c->s->simd->fill(row, NAN, a->dv);
         else
@@ -330,31 +362,63 @@ static void multiply_values(const block *c, int64_t key, int64_t n, bool begun)
                                .accumulate = begun});
 }
 
+/* Whether weights of 0 make 0 of all that no query of the block sees. */
+static bool can_skip(const block *c, const gopt_rows *q)
+{
+    const spec *s = c->s;
+    float by = s->a.scale * GOPT_MAX(1, fabsf(s->a.factor));
+    if (!s->skips || ((const float *)c->t->workspace)[s->tame_at + c->kv] == 0 ||
+        !gopt_rows_are_below(s->simd, q, most_of(s) / GOPT_MAX(by * by, 1)))
+        return false;
+    for (int64_t r = 0; r < c->rows; r++) {
+        gopt_scores scores = scores_of(c, r, 0, s->a.keys, NULL);
+        if (!gopt_attention_mask_is_tame(&s->a, &scores))
+            return false;
+    }
+    return true;
+}
+
+/* Lays the queries out; keys [*lo, *hi) are what they need. */
+static void begin_tiles(const block *c, int64_t *lo, int64_t *hi)
+{
+    const gopt_attention *a = &c->s->a;
+    int64_t tiles = gopt_ceil_div(c->rows, c->s->simd->mr), unused;
+    gopt_rows q = {.row = (const float *)c->t->in[GOPT_ATTENTION_Q] + gopt_heads_at(&a->q, c->b, c->h, c->first),
+                   .packed = c->q,
+                   .count = c->rows,
+                   .n = a->d,
+                   .step = a->q.of_row,
+                   .n_packed = tiles * c->s->simd->mr * a->d,
+                   .square = a->scale * a->scale};
+    c->s->simd->pack(&(gopt_packing){.src = q.row,
+                                     .n = c->rows,
+                                     .k = a->d,
+                                     .step = q.step,
+                                     .depth = 1,
+                                     .unit = c->s->simd->mr,
+                                     .scale = a->scale,
+                                     .dst = c->q,
+                                     .last = tiles});
+    *lo = 0;
+    *hi = a->keys;
+    if (!can_skip(c, &q))
+        return;
+    gopt_attention_seen(a, c->first, lo, &unused);
+    gopt_attention_seen(a, c->first + c->rows - 1, &unused, hi);
+}
+
 static void run_tiles(const block *c)
 {
     const spec *s = c->s;
     const gopt_attention *a = &s->a;
-    int64_t lo, hi, unused;
-    seen(a, c->first, &lo, &unused);
-    seen(a, c->first + c->rows - 1, &unused, &hi);
-    s->simd->pack(
-        &(gopt_packing){.src = (const float *)c->t->in[GOPT_ATTENTION_Q] + gopt_heads_at(&a->q, c->b, c->h, c->first),
-                        .n = c->rows,
-                        .k = a->d,
-                        .step = a->q.of_row,
-                        .depth = 1,
-                        .unit = s->simd->mr,
-                        .scale = a->scale,
-                        .dst = c->q,
-                        .last = gopt_ceil_div(c->rows, s->simd->mr)});
+    int64_t lo, hi;
+    begin_tiles(c, &lo, &hi);
     bool begun = false;
     for (int64_t key = lo / s->block_k * s->block_k; key < hi; key += s->block_k, begun = true) {
         int64_t n = GOPT_MIN(s->block_k, GOPT_MIN(a->keys, hi) - key);
         multiply_keys(c, key, n);
-        for (int64_t r = 0; r < c->rows; r++) {
-            finish_scores(c, c->first + r, key, n, c->score + r * s->block_k);
-            weigh(c, r, n, begun, c->score + r * s->block_k);
-        }
+        for (int64_t r = 0; r < c->rows; r++)
+            weigh(c, r, key, n, begun, c->score + r * s->block_k);
         multiply_values(c, key, n, begun);
     }
 }
@@ -374,8 +438,7 @@ static void run_row(const block *c, int64_t r)
         int64_t n = GOPT_MIN(s->block_k, a->keys - key);
         for (int64_t j = 0; j < n; j++)
             c->score[j] = a->scale * s->simd->dot(a->d, q, keys + (key + j) * k_row);
-        finish_scores(c, c->first + r, key, n, c->score);
-        weigh(c, r, n, key > 0, c->score);
+        weigh(c, r, key, n, key > 0, c->score);
         float *part = key ? c->weight : out;
         s->simd->gemv(a->dv, n, c->score, 1, values + key * v_row, v_row, part);
         if (key)
@@ -422,7 +485,7 @@ static void run(const gopt_task *t)
 const gopt_kernel gopt_kernel_attention_f32 = {
     .name = "attention_f32",
     .doc = "attention in one pass over keys and values: products, masks, softmax, products",
-    .revision = 1,
+    .revision = 2,
     .knobs = knobs,
     .fits = fits,
     .cost = cost,

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tensor.h"
+
 typedef enum gopt_attention_stage {
     GOPT_ATTENTION_PRODUCT, /* scaled product of queries and keys */
     GOPT_ATTENTION_CAPPED,  /* after the soft cap */
@@ -19,9 +21,13 @@ typedef struct gopt_attention_head {
     const double *q, *k, *v; /* s x d, t x d, t x dv */
     const double *keep;      /* s x t: where 0 the score is `fill`, before the bias; NULL: none */
     double fill;
+    bool keep_scales;        /* where keep is 0 the score is multiplied by 0 instead */
     const double *bias;      /* s x t, -inf where masked; NULL: none */
     const double *sink;      /* one more score in the sum of softmax, of no value; NULL: none */
     bool like_softmax;       /* a query that may look at no key gives NaN */
+    bool zero_nan;           /* weights that are NaN count as 0 */
+    gopt_dtype rounds;       /* to which scores are rounded after every step, and weights; GOPT_DTYPE_NONE: not */
+    double factor;           /* of products that have been rounded */
     double *scores, *turned; /* room for s x t and for t x d */
     gopt_attention_stage stage;
     double *kept; /* gets the scores (s x t) at that stage, or NULL */

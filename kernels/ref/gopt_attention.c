@@ -7,8 +7,13 @@
  * heads * value size). With `length_first` those of rank 3, and y, are (length, batch, columns). past_key and
  * past_value may both be one cache (2, batch, heads, length, size). The score of a query
  * and a key is their product times `scale`; through `softcap`; `fill` where keep, a bool that broadcasts to the scores,
- * is false; plus mask, which broadcasts, too; with `is_causal` -inf for keys behind the query, with left_window_size
- * for those further before it. Then as Softmax has it: a row of nothing but -inf gives NaN, or zeros with `zero_rows`.
+ * is false, or with `keep_scales` itself times 0 there; plus mask, which broadcasts, too. Keys behind the query are
+ * hidden with `is_causal`, those further before it with left_window_size: `hidden` (-inf) is added instead of mask, or
+ * with `hidden_replaces` is the score. Then as Softmax has it: a row of nothing but -inf gives NaN. With `zero_rows`
+ * all weights of a query that may see no key are 0, with `zero_nan` weights that are NaN. What is hidden or weighs 0 is
+ * multiplied like the rest: NaN and infinities spread as in the single operators. With `rounds` scores are rounded to
+ * float16 (1) or bfloat16 (2) after every step, as these would store them, and weights, too; `factor` is then one more
+ * step, after that of the scaled product.
  */
 #include <math.h>
 #include <string.h>
@@ -93,6 +98,14 @@ static gopt_status check_mask(const gopt_infer *x, int i, const gopt_dim score[4
     return GOPT_OK;
 }
 
+/* A query either has keys replaced by position, or by keep. */
+static gopt_status check_hiding(const gopt_infer *x, gopt_err *e)
+{
+    if (gopt_attr_int(x->attrs, "hidden_replaces", 0) && (gopt_infer_has(x, KEEP) || gopt_infer_has(x, MASK)))
+        return gopt_fail(e, GOPT_EINPUT, "attribute hidden_replaces goes with neither keep nor mask");
+    return GOPT_OK;
+}
+
 static gopt_status check_views(const gopt_infer *x, const view *q, const view *k, const view *v, gopt_err *e)
 {
     int64_t heads = gopt_attr_int(x->attrs, "q_num_heads", 0), shared = gopt_attr_int(x->attrs, "kv_num_heads", 0);
@@ -116,6 +129,7 @@ static gopt_status infer(gopt_infer *x, gopt_err *e)
 {
     view q, k, v;
     GOPT_TRY(check_types(x, e));
+    GOPT_TRY(check_hiding(x, e));
     for (int o = 0; o < x->n_out && o < 3; o++)
         gopt_ref_infer_type(x, o, x->in[Q].dtype);
     if (!gopt_ref_ranked(x, Q) || !gopt_ref_ranked(x, K) || !gopt_ref_ranked(x, V))
@@ -187,18 +201,37 @@ static double at(const mask *m, int64_t b, int64_t head, int64_t s, int64_t t)
     return m->v[b * m->stride[0] + head * m->stride[1] + s * m->stride[2] + t * m->stride[3]];
 }
 
+/* What becomes of the scores of one head. */
+static gopt_attention_head head_of(const gopt_exec *x, const gopt_ms_heads *h)
+{
+    int64_t rounds = gopt_attr_int(x->attrs, "rounds", 0);
+    return (gopt_attention_head){.s = h->s,
+                                 .t = h->t,
+                                 .d = h->d,
+                                 .dv = h->dv,
+                                 .scale = gopt_attr_float(x->attrs, "scale", 1 / sqrt((double)h->d)),
+                                 .softcap = gopt_attr_float(x->attrs, "softcap", 0),
+                                 .fill = gopt_attr_float(x->attrs, "fill", -INFINITY),
+                                 .keep_scales = gopt_attr_int(x->attrs, "keep_scales", 0) != 0,
+                                 .like_softmax = !gopt_attr_int(x->attrs, "zero_rows", 0),
+                                 .zero_nan = gopt_attr_int(x->attrs, "zero_nan", 0) != 0,
+                                 .rounds = rounds == 1   ? GOPT_DTYPE_F16
+                                           : rounds == 2 ? GOPT_DTYPE_BF16
+                                                         : GOPT_DTYPE_NONE,
+                                 .factor = gopt_attr_float(x->attrs, "factor", 1)};
+}
+
 static gopt_status run_heads(gopt_exec *x, const gopt_ms_heads *h, int64_t shared, double *out, gopt_err *e)
 {
-    gopt_attention_head a = {
-        .s = h->s, .t = h->t, .d = h->d, .dv = h->dv, .like_softmax = !gopt_attr_int(x->attrs, "zero_rows", 0)};
+    gopt_attention_head a = head_of(x, h);
     mask add, keep;
     double *bias, *kept, *y;
     bool causal = gopt_attr_int(x->attrs, "is_causal", 0) != 0;
     bool turned = gopt_attr_int(x->attrs, "length_first", 0) != 0;
     int64_t left = gopt_attr_int(x->attrs, "left_window_size", -1);
-    a.scale = gopt_attr_float(x->attrs, "scale", 1 / sqrt((double)h->d));
-    a.softcap = gopt_attr_float(x->attrs, "softcap", 0);
-    a.fill = gopt_attr_float(x->attrs, "fill", -INFINITY);
+    double instead = gopt_attr_float(x->attrs, "hidden", -INFINITY);
+    bool replaces = gopt_attr_int(x->attrs, "hidden_replaces", 0) != 0;
+    a.fill = replaces ? instead : a.fill;
     GOPT_TRY(load_mask(x, MASK, h, &add, e));
     GOPT_TRY(load_mask(x, KEEP, h, &keep, e));
     GOPT_TRY(gopt_ref_buffer(x, a.s * a.t, &bias, e));
@@ -207,15 +240,14 @@ static gopt_status run_heads(gopt_exec *x, const gopt_ms_heads *h, int64_t share
     GOPT_TRY(gopt_ref_buffer(x, a.d * a.t, &a.turned, e));
     GOPT_TRY(gopt_ref_buffer(x, a.s * a.dv, &y, e));
     a.bias = bias;
-    a.keep = keep.v ? kept : NULL;
+    a.keep = keep.v || replaces ? kept : NULL;
     for (int64_t n = 0; n < h->batch * h->heads; n++) {
         int64_t b = n / h->heads, head = n % h->heads, kv = b * shared + head / (h->heads / shared);
         for (int64_t i = 0; i < a.s * a.t; i++) {
             int64_t s = i / a.t, t = i % a.t;
-            bias[i] = add.v ? at(&add, b, head, s, t) : 0;
             bool hidden = (causal && t > h->past + s) || (left >= 0 && h->past + s - t > left);
-            bias[i] += hidden ? -INFINITY : 0;
-            kept[i] = keep.v ? at(&keep, b, head, s, t) : 1;
+            bias[i] = hidden ? replaces ? 0 : instead : add.v ? at(&add, b, head, s, t) : 0;
+            kept[i] = replaces ? !hidden : keep.v ? at(&keep, b, head, s, t) : 1;
         }
         a.q = h->q + n * a.s * a.d;
         a.k = h->k + kv * a.t * a.d;

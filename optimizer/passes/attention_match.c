@@ -1,5 +1,6 @@
 #include "passes/attention_match.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The parts of the scores, from the softmax downwards: none may follow one of a later kind. */
@@ -79,10 +80,23 @@ static bool take_product_mask(gopt_attention_match *a, gopt_node *n)
         if (!is_zero_one(n->in[1 - k]) || !is_mask(a, n->in[1 - k], a->type))
             continue;
         with.keep = n->in[1 - k];
-        with.fill = 0;
+        with.keep_scales = true;
         return onward(a, n, k, REPLACED, &with);
     }
     return false;
+}
+
+/* Half precision rounds after every step, and gopt Attention where it has steps: one factor, then the cap, divided by.
+ */
+static bool scale_by(gopt_attention_match *a, double c, bool divides)
+{
+    bool half = gopt_dtype_is_half(a->type);
+    if (half && a->softcap != 0 && !a->uncapped) {
+        a->uncapped = divides && c == a->softcap;
+        return a->uncapped;
+    }
+    a->scale = divides ? a->scale / c : a->scale * c;
+    return !half || a->factors++ == 0;
 }
 
 static bool take_factor(gopt_attention_match *a, gopt_node *n, stage at)
@@ -100,8 +114,7 @@ static bool take_factor(gopt_attention_match *a, gopt_node *n, stage at)
             gopt_match_add(&with.match, n);
             return onward(a, tanh, 0, CAPPED, &with);
         }
-        with.scale = divides ? with.scale / c : with.scale * c;
-        return onward(a, n, 1 - k, SCALED, &with);
+        return scale_by(&with, c, divides) && onward(a, n, 1 - k, SCALED, &with);
     }
     return false;
 }
@@ -110,8 +123,9 @@ static bool take_product(gopt_attention_match *a, gopt_node *n)
 {
     gopt_match_add(&a->match, n);
     a->product = n;
-    a->scale *= gopt_attr_float(n->attrs, "alpha", 1);
-    return n->n_in == 2 && n->in[0]->fact.rank == a->rank && n->in[1]->fact.rank == a->rank;
+    a->alpha = gopt_attr_float(n->attrs, "alpha", 1);
+    bool capped = !gopt_dtype_is_half(a->type) || a->softcap == 0 || a->uncapped;
+    return capped && n->n_in == 2 && n->in[0]->fact.rank == a->rank && n->in[1]->fact.rank == a->rank;
 }
 
 static bool descend(gopt_attention_match *a, gopt_value *v, stage at)
@@ -142,4 +156,41 @@ bool gopt_attention_match_scores(gopt_attention_match *a, gopt_value *v)
         a->type = v->fact.dtype;
     }
     return descend(a, v, ADDED);
+}
+
+static bool is_lowest(double v)
+{
+    return v <= -3e38;
+}
+
+/* Whether a constant mask hides exactly the keys behind each query, `past` keys being in front of the first one's, all
+ * by adding a->hidden. */
+static bool is_causal(gopt_attention_match *a, const gopt_value *v, int64_t past, bool keeps)
+{
+    const gopt_tensor *t = gopt_value_is_const(v) ? v->fact.constant : NULL;
+    int64_t queries = a->q.length, keys = a->k.length;
+    if (!t || t->rank < 2 || gopt_tensor_count(t) != queries * keys || t->dim[t->rank - 1] != keys)
+        return false;
+    a->hidden = keys - 1 > past ? gopt_tensor_get(t, keys - 1) : -INFINITY; /* the last key of the first query */
+    for (int64_t i = 0; i < queries; i++)
+        for (int64_t j = 0; j < keys; j++) {
+            double x = gopt_tensor_get(t, i * keys + j);
+            bool sees = keeps ? (x != 0) != a->inverted : x == 0;
+            if (sees != (j <= past + i) || (!keeps && !sees && (!is_lowest(x) || x != a->hidden)))
+                return false;
+        }
+    return true;
+}
+
+void gopt_attention_match_causal(gopt_attention_match *a, int64_t past)
+{
+    const gopt_value *m = a->n_masks == 1 && !a->minus[0] ? a->mask[0] : NULL;
+    if (m && !a->keep && is_causal(a, m, past, false)) {
+        a->causal = true;
+        a->n_masks = 0;
+    } else if (a->n_masks == 0 && a->keep && is_lowest(a->fill) && is_causal(a, a->keep, past, true)) {
+        a->causal = a->replaces = true;
+        a->hidden = a->fill;
+        a->keep = NULL;
+    }
 }

@@ -4,13 +4,14 @@
  * GroupQueryAttention.
  *
  * Legal when all is float32 and of known shape, masks are lengths (b), or (b, keys), (b, queries, keys), and no buffer
- * is shared by past and present. unidirectional adds the lowest float to a score: e to the power of that less the
- * largest score is 0, as with -inf; done only where the last query sees all keys anyway, and nothing else can be -inf.
+ * is shared by past and present. unidirectional adds the lowest float to a score; done only where the last query sees
+ * all keys anyway, and nothing else is added that could be as low.
  *
  * GroupQueryAttention may be in half precision. It looks only back, so without a past the lengths of sequences do not
  * matter. With one, all must be as long as the longest, so that new keys lie behind the old ones: that of a single
  * sequence is, or they are constant.
  */
+#include <float.h>
 #include <string.h>
 
 #include "passes/attention_heads.h"
@@ -115,6 +116,11 @@ static bool is_usable_mask(const form *f)
 
 /* ---- putting it together ---- */
 
+static bool looks_back(const gopt_node *n)
+{
+    return gopt_attr_int(n->attrs, "unidirectional", 0) != 0;
+}
+
 static gopt_node *put(const form *f, int n_out)
 {
     gopt_graph *g = f->n->graph;
@@ -127,13 +133,15 @@ static gopt_node *put(const form *f, int n_out)
         int64_t value;
     } ints[] = {{"q_num_heads", f->heads}, {"kv_num_heads", f->shared}, {"head_size", f->d},
                 {"v_head_size", f->dv},    {"q_first", f->q_first},     {"k_first", f->k_first},
-                {"v_first", f->v_first},   {"is_causal", f->causal},    {"zero_rows", f->addend != NULL}};
+                {"v_first", f->v_first},   {"is_causal", f->causal},    {"zero_rows", 1}};
     gopt_attrs attrs = {0};
     for (int i = 0; i < GOPT_COUNT(ints); i++)
         if (ints[i].value)
             attrs = gopt_rewrite_attr_int(g, attrs, ints[i].name, ints[i].value);
     if (f->window)
         attrs = gopt_rewrite_attr_int(g, attrs, "left_window_size", f->window - 1);
+    if (looks_back(f->n))
+        attrs = gopt_rewrite_attr_float(g, attrs, "hidden", -FLT_MAX);
     if (scale != 0)
         attrs = gopt_rewrite_attr_float(g, attrs, "scale", scale);
     if (cap > 0)
@@ -164,11 +172,6 @@ static gopt_status finish(const form *f, gopt_pass_run *r, gopt_err *e)
     gopt_rewrite_drop(n);
     r->changed++;
     return GOPT_OK;
-}
-
-static bool looks_back(const gopt_node *n)
-{
-    return gopt_attr_int(n->attrs, "unidirectional", 0) != 0;
 }
 
 /* ---- MultiHeadAttention ---- */
@@ -409,6 +412,6 @@ static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 const gopt_pass gopt_pass_lower_attention = {
     .name = "lower_attention",
     .doc = "com.microsoft's attention operators become the one that reads heads where they lie",
-    .revision = 2,
+    .revision = 3,
     .run = run,
 };

@@ -13,7 +13,8 @@
  * all float16 or bfloat16 but the softmax, which may be cast to float32 and back, of known shape, nothing else reads
  * what lies between (concatenations apart, which become outputs), masks broadcast to the scores without enlarging them,
  * softmax runs along the last axis, and neither keys nor values are constant (those products are better off with packed
- * constants). Results differ by rounding, and where scores are not finite: behind a keep of 0, or an isnan. */
+ * constants). Results differ by rounding. Half precision rounds every score after every step, which large scores
+ * show, and so does the attention: there a graph is left alone whose steps are others, and factors of q and k stay. */
 #include <math.h>
 #include <string.h>
 
@@ -177,42 +178,6 @@ static gopt_value *constant_mask(const gopt_attention_match *a, const gopt_value
     return t ? gopt_graph_constant(a->g, NULL, t) : NULL;
 }
 
-static bool is_lowest(double v)
-{
-    return v <= -3e38;
-}
-
-/* Whether a constant mask hides exactly the keys behind each query, `past` keys being in front of the first one's. */
-static bool is_causal(const gopt_attention_match *a, const gopt_value *v, int64_t past, bool keeps)
-{
-    const gopt_tensor *t = gopt_value_is_const(v) ? v->fact.constant : NULL;
-    int64_t queries = a->q.length, keys = a->k.length;
-    if (!t || t->rank < 2 || gopt_tensor_count(t) != queries * keys || t->dim[t->rank - 1] != keys)
-        return false;
-    for (int64_t i = 0; i < queries; i++)
-        for (int64_t j = 0; j < keys; j++) {
-            double x = gopt_tensor_get(t, i * keys + j);
-            bool sees = keeps ? (x != 0) != a->inverted : x == 0;
-            if (sees != (j <= past + i) || (!keeps && !sees && !is_lowest(x)))
-                return false;
-        }
-    return true;
-}
-
-/* A constant triangle becomes is_causal, so that blocks of keys are left out. The lowest float counts as -inf where it
- * is all that is added: e to the power of it less any other score is 0. */
-static void take_causal(gopt_attention_match *a, int64_t past)
-{
-    const gopt_value *m = a->n_masks == 1 && !a->minus[0] ? a->mask[0] : NULL;
-    if (m && !a->keep && is_causal(a, m, past, false)) {
-        a->causal = true;
-        a->n_masks = 0;
-    } else if (a->n_masks == 0 && a->keep && is_lowest(a->fill) && is_causal(a, a->keep, past, true)) {
-        a->causal = true;
-        a->keep = NULL;
-    }
-}
-
 /* What an Expand, which broadcasting makes needless, has expanded. */
 static gopt_value *unexpanded(const gopt_attention_match *a, gopt_value *v)
 {
@@ -261,8 +226,9 @@ static bool make_masks(const gopt_attention_match *a, operands *o)
 /* Where queries, keys and values lie; groups of heads only when all have the same. */
 static void find_operands(const gopt_attention_match *a, const side *s, bool past, bool grouped, gopt_heads_found *f)
 {
-    f[0] = gopt_heads_find(a->product->in[0], a->q, false, true, grouped);
-    f[1] = gopt_heads_find(s[0].now, s[0].shape, s[0].turned, !past, grouped);
+    bool scalable = !gopt_dtype_is_half(a->type);
+    f[0] = gopt_heads_find(a->product->in[0], a->q, false, scalable, grouped);
+    f[1] = gopt_heads_find(s[0].now, s[0].shape, s[0].turned, scalable && !past, grouped);
     f[2] = gopt_heads_find(s[1].now, s[1].shape, s[1].turned, false, grouped);
     if (grouped && (f[0].group != f[1].group || f[0].group != f[2].group || f[0].group == a->q.heads))
         find_operands(a, s, past, false, f);
@@ -279,6 +245,16 @@ static bool regroup(const gopt_attention_match *a, int64_t group, gopt_value **m
     return *mask;
 }
 
+static void make_scale(const gopt_attention_match *a, double of_operands, gopt_attrs *attrs)
+{
+    bool half = gopt_dtype_is_half(a->type);
+    double inner = a->scale * a->alpha * of_operands; /* of the argument of tanh where there is a cap */
+    double scale = a->softcap != 0 ? inner * a->softcap : inner;
+    *attrs = gopt_rewrite_attr_float(a->g, *attrs, "scale", half ? a->alpha : scale);
+    if (half && a->factors > 0)
+        *attrs = gopt_rewrite_attr_float(a->g, *attrs, "factor", a->scale);
+}
+
 static void make_attributes(const gopt_attention_match *a, const side *s, const gopt_heads_found *f, gopt_attrs *attrs)
 {
     bool grouped = f[0].group < a->q.heads;
@@ -293,16 +269,22 @@ static void make_attributes(const gopt_attention_match *a, const side *s, const 
                 {"k_first", f[1].first},
                 {"v_first", f[2].first},
                 {"is_causal", a->causal},
-                {"zero_rows", a->zero_rows},
+                {"hidden_replaces", a->replaces},
+                {"keep_scales", a->keep && a->keep_scales},
+                {"zero_nan", a->zero_nan},
+                {"rounds", a->type == GOPT_DTYPE_F16    ? 1
+                           : a->type == GOPT_DTYPE_BF16 ? 2
+                                                        : 0},
                 {"length_first", grouped}};
     for (int i = 0; i < GOPT_COUNT(ints); i++)
         if (ints[i].value)
             *attrs = gopt_rewrite_attr_int(a->g, *attrs, ints[i].name, ints[i].value);
-    double inner = a->scale * f[0].factor * f[1].factor; /* of the argument of tanh where there is a cap */
-    *attrs = gopt_rewrite_attr_float(a->g, *attrs, "scale", a->softcap != 0 ? inner * a->softcap : inner);
+    make_scale(a, f[0].factor * f[1].factor, attrs);
     if (a->softcap != 0)
         *attrs = gopt_rewrite_attr_float(a->g, *attrs, "softcap", a->softcap);
-    if (a->keep && a->fill != -INFINITY)
+    if (a->causal && a->hidden != -INFINITY)
+        *attrs = gopt_rewrite_attr_float(a->g, *attrs, "hidden", a->hidden);
+    if (a->keep && !a->keep_scales && a->fill != -INFINITY)
         *attrs = gopt_rewrite_attr_float(a->g, *attrs, "fill", a->fill);
 }
 
@@ -404,7 +386,7 @@ static gopt_status put(gopt_attention_match *a, gopt_pass_run *r, gopt_err *e)
     GOPT_TRY(can_take_past(a, s, &past, e));
     if (!past)
         without_past(a, turned, s);
-    take_causal(a, past ? s[0].past_length : 0);
+    gopt_attention_match_causal(a, past ? s[0].past_length : 0);
     if (!make_operands(a, s, past, &o))
         return gopt_oom(e);
     while (!o.in[n_in - 1])
@@ -436,7 +418,7 @@ static gopt_node *without_nan(gopt_attention_match *a, const gopt_value *p)
         return NULL;
     gopt_match_add(&a->match, test);
     gopt_match_add(&a->match, where);
-    a->zero_rows = true;
+    a->zero_nan = true;
     return where;
 }
 
@@ -488,6 +470,6 @@ static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 const gopt_pass gopt_pass_recognize_attention = {
     .name = "recognize_attention",
     .doc = "find attention where it is written out; heads are read where they lie",
-    .revision = 2,
+    .revision = 3,
     .run = run,
 };
