@@ -67,7 +67,9 @@ static gopt_status open_cluster(gopt_model *m, const char *path, const gopt_mani
         return gopt_fail(e, s, "%s", m->why.msg);
     m->fell_back = true;
     gopt_err second;
-    return open_choice(m, path, &c->fallback, &second) ? gopt_fail(e, s, "%s", m->why.msg) : GOPT_OK;
+    if (!open_choice(m, path, &c->fallback, &second))
+        return GOPT_OK;
+    return gopt_fail(e, s, "%.400s; nor is there a fallback: %.400s", m->why.msg, second.msg);
 }
 
 static gopt_status open_manifest(gopt_model *m, const char *path, gopt_err *e)

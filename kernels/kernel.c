@@ -92,9 +92,11 @@ void gopt_target_host(gopt_target *t, int threads)
 
 int64_t gopt_operand_count(const gopt_operand *o)
 {
+    const int64_t too_many = INT64_MAX / 16; /* elements of 16 bytes */
     int64_t n = 1;
     for (int i = 0; i < o->rank; i++)
-        n *= o->dim[i];
+        if (__builtin_mul_overflow(n, o->dim[i], &n) || n > too_many)
+            n = too_many;
     return o->dtype == GOPT_DTYPE_NONE ? 0 : n;
 }
 

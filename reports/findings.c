@@ -149,10 +149,14 @@ int gopt_finding_roles(const gopt_finding_cluster *c, const gopt_finding_trial *
 
 const char *gopt_finding_role_name(const gopt_finding_cluster *c, int id)
 {
+    static const char *const supposed[2][2] = {{"would be chosen", "would be chosen = baseline"},
+                                               {"would be chosen = default", "would be chosen = default = baseline"}};
     static const char *const names[2][2][2] = {
         /* chosen, default, baseline */
         {{"", "baseline"}, {"default", "default = baseline"}},
         {{"chosen", "chosen = baseline"}, {"chosen = default", "chosen = default = baseline"}}};
+    if (c->what_if && id == c->chosen_trial)
+        return supposed[id == c->default_trial][id == c->baseline_trial];
     return names[id == c->chosen_trial][id == c->default_trial][id == c->baseline_trial];
 }
 

@@ -152,13 +152,15 @@ static void measures_that_disagree_are_disputed(void **state)
     (void)state;
     static const struct {
         double slowdown;
+        gopt_finding_verdict verdict;
         bool disputed;
-    } rows[] = {{1.042, true}, {1.005, false}, {0.96, false}};
+    } rows[] = {
+        {1.042, GOPT_FINDING_WORSE, true}, {1.042, GOPT_FINDING_TIE, false}, {0.96, GOPT_FINDING_BETTER, false}};
     for (int i = 0; i < GOPT_COUNT(rows); i++) {
         gopt_findings *f = test_findings();
         gopt_finding_left_out left = f->clusters[0].left_out[3];
         double s = rows[i].slowdown;
-        left.slowdown = (gopt_finding_ratio){s, s * 0.99, s * 1.01, GOPT_FINDING_TIE};
+        left.slowdown = (gopt_finding_ratio){s, s * 0.99, s * 1.01, rows[i].verdict};
         f->clusters[0].left_out = &left;
         f->clusters[0].n_left_out = 1;
         test_pages p = test_rendered(f);

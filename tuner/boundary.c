@@ -80,7 +80,10 @@ gopt_status gopt_job_check_boundaries(gopt_job *j, int trial, int64_t deadline, 
     if (!gopt_text_str(&j->shapes)[0])
         return GOPT_OK;
     gopt_progress_stage(j->progress, "other shapes");
-    GOPT_TRY(gopt_parse_shapes(&b.tuned, gopt_text_str(&j->shapes), e));
+    if (gopt_parse_shapes(&b.tuned, gopt_text_str(&j->shapes), NULL)) {
+        gopt_text_put(&j->boundaries, "no other shapes were verified: a dimension's name is none for --shape");
+        return j->boundaries.failed ? gopt_oom(e) : GOPT_OK;
+    }
     GOPT_TRY(gopt_model_import(&b.graph, j->options->model, NULL, e));
     int64_t begin = gopt_now();
     b.trial = trial;

@@ -125,9 +125,9 @@ static const gopt_assessed *best_of(const gopt_assessment *a)
 
 /* ---- against the default ---- */
 
-/* How many times as fast as y a decision may take x for: 1 where they tie. Pairs are compared where both were timed in
- * the same rounds of the final, or there was none; else through the baseline, whose uncertainty counts twice. */
-static double times_as_fast(const gopt_assessment *a, const gopt_assessed *x, const gopt_assessed *y)
+/* How many times as fast as y x is. Pairs are compared where both were timed in the same rounds of the final, or there
+ * was none; else through the baseline, whose uncertainty counts twice. */
+static gopt_estimate compare(const gopt_assessment *a, const gopt_assessed *x, const gopt_assessed *y)
 {
     gopt_estimate r = gopt_effects_ratio(a->study, y->trial, x->trial);
     bool paired = !a->had_final || (x->in_final && y->in_final);
@@ -136,6 +136,13 @@ static double times_as_fast(const gopt_assessment *a, const gopt_assessed *x, co
         r.lo = x->speedup.lo / y->speedup.hi;
         r.hi = x->speedup.hi / y->speedup.lo;
     }
+    return r;
+}
+
+/* What a decision may take it for: 1 where they tie. */
+static double times_as_fast(const gopt_assessment *a, const gopt_assessed *x, const gopt_assessed *y)
+{
+    gopt_estimate r = compare(a, x, y);
     gopt_verdict v = gopt_verdict_of(&r, isfinite(a->floor) ? a->floor : 0);
     return v == GOPT_VERDICT_BETTER || v == GOPT_VERDICT_WORSE ? r.value : 1;
 }
@@ -155,7 +162,14 @@ bool gopt_assessed_beats(const gopt_assessed *x, const gopt_assessed *y)
     return x->latency.median.hi < y->latency.median.lo && x->peak <= y->peak && x->compile_ns <= y->compile_ns;
 }
 
-/* The best of those that beat the default for certain: by less than the noise of this machine, but at no cost. */
+/* Quicker by an interval above 1, which the noise of this machine may be wider than, and no worse otherwise. */
+static bool is_free(const gopt_assessment *a, const gopt_assessed *x, const gopt_assessed *standard)
+{
+    return x != standard && keeps(&a->goal, x) && x->peak <= standard->peak && x->compile_ns <= standard->compile_ns &&
+           compare(a, x, standard).lo > 1;
+}
+
+/* The best of what is better than the default at no cost. */
 static const gopt_assessed *free_gain(const gopt_assessment *a, const gopt_assessed *standard)
 {
     const gopt_assessed *best = NULL;
@@ -163,7 +177,7 @@ static const gopt_assessed *free_gain(const gopt_assessment *a, const gopt_asses
     for (int i = 0; i < a->n; i++) {
         const gopt_assessed *x = &a->at[i];
         double mine = is_counted(a) ? x->cautious_ns : score(&a->goal, x, x->cautious_ns);
-        if (gopt_assessed_beats(x, standard) && keeps(&a->goal, x) && mine < least) {
+        if (is_free(a, x, standard) && mine < least) {
             least = mine;
             best = x;
         }
@@ -210,14 +224,26 @@ static const char *say_better(gopt_assessment *a, const gopt_assessed *x, const 
 static const char *say_tie(gopt_assessment *a, const gopt_assessed *best, const gopt_assessed *standard)
 {
     char mine[32], its[32];
+    gopt_estimate r = compare(a, best, standard);
     if (!is_counted(a))
-        return gopt_arena_printf(&a->arena,
-                                 "trial %d is not better than the default beyond the noise: a tie keeps the default",
-                                 best->trial);
+        return gopt_arena_printf(
+            &a->arena,
+            "trial %d runs %.3f [%.3f, %.3f] times as fast as the default, not better by %s beyond "
+            "the noise: a tie keeps the default",
+            best->trial, r.value, r.lo, r.hi, gopt_objective_name(a->goal.objective));
     return gopt_arena_printf(&a->arena,
                              "trial %d has %s, the default %s: less than %g %% apart is a tie, and that keeps the "
                              "default",
                              best->trial, amount(a, best, mine), amount(a, standard, its), 100 * margin(a));
+}
+
+static const char *say_free(gopt_assessment *a, const gopt_assessed *x, const gopt_assessed *standard)
+{
+    gopt_estimate r = compare(a, x, standard);
+    return gopt_arena_printf(&a->arena,
+                             "within the noise of this machine a tie with the default, but %.3f [%.3f, %.3f] times as "
+                             "fast with no more memory and no more compiling",
+                             r.value, r.lo, r.hi);
 }
 
 static const char *say_unbeaten(gopt_assessment *a, const gopt_assessed *standard)
@@ -259,9 +285,9 @@ static void add_races(gopt_assessment *a)
                                       a->reason);
     if (other)
         a->reason = gopt_arena_printf(&a->arena,
-                                      "%s; trial %d has the better median, but of short races: the low end of its "
-                                      "speedup, %.3f, counts",
-                                      a->reason, other->trial, other->speedup.lo);
+                                      "%s; trial %d has the better median, %.3fx the baseline, but of short races: the "
+                                      "low end of its speedup, %.3f, counts",
+                                      a->reason, other->trial, other->speedup.value, other->speedup.lo);
 }
 
 /* ---- the choice ---- */
@@ -270,9 +296,7 @@ static void keep_default(gopt_assessment *a, const gopt_assessed *standard, cons
 {
     const gopt_assessed *gain = free_gain(a, standard);
     a->chosen = gain ? gain->trial : standard->trial;
-    a->reason = gain ? "a tie with the default within the noise of this machine, but no worse in anything: quicker in "
-                       "the samples, no more memory, no more compiling"
-                     : say_tie(a, best, standard);
+    a->reason = gain ? say_free(a, gain, standard) : say_tie(a, best, standard);
 }
 
 static void choose_known(gopt_assessment *a, const gopt_assessed *standard)

@@ -60,7 +60,7 @@ gopt_option_parse gopt_parse_counts;       /* [gopt_counts] "1,2,4": rising, no 
 gopt_option_parse gopt_parse_shapes;       /* [gopt_shapes] repeatable, "batch=1,seq=128" */
 gopt_option_parse gopt_parse_raise;        /* [int] a flag that counts */
 
-enum { GOPT_WORDS_MAX = 128, GOPT_COUNTS_MAX = 32, GOPT_SHAPES_MAX = 32 };
+enum { GOPT_WORDS_MAX = 128, GOPT_COUNTS_MAX = 32, GOPT_SHAPES_MAX = 256 };
 
 typedef struct gopt_words {
     const char *at[GOPT_WORDS_MAX];
@@ -73,7 +73,7 @@ typedef struct gopt_counts {
 } gopt_counts;
 
 typedef struct gopt_shapes { /* sizes of symbolic dimensions, in the order given */
-    char name[GOPT_SHAPES_MAX][64];
+    char name[GOPT_SHAPES_MAX][256];
     int64_t size[GOPT_SHAPES_MAX];
     int n;
 } gopt_shapes;

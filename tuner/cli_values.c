@@ -55,10 +55,14 @@ gopt_status gopt_parse_seed(void *field, const char *text, gopt_err *e)
     return read_whole(text, 0, INT64_MAX, field, e);
 }
 
+static const double MOST_NUMBER = 1e18; /* times a year in nanoseconds is still finite */
+
 gopt_status gopt_parse_number(void *field, const char *text, gopt_err *e)
 {
     const char *end = read_decimal(text, field);
-    return end && !*end ? GOPT_OK : gopt_fail(e, GOPT_EUSAGE, "'%.40s': a number of 0 and up expected", text);
+    if (!end || *end)
+        return gopt_fail(e, GOPT_EUSAGE, "'%.40s': a number of 0 and up expected", text);
+    return *(double *)field > MOST_NUMBER ? gopt_fail(e, GOPT_EUSAGE, "'%.40s': above 1e18", text) : GOPT_OK;
 }
 
 gopt_status gopt_parse_raise(void *field, const char *text, gopt_err *e)
@@ -81,7 +85,8 @@ static const unit *find_unit(const unit *units, const char *text, size_t n)
     return NULL;
 }
 
-static const double LONGEST_S = 366 * 86400.0; /* far from where nanoseconds overflow 64 bits */
+static const double MOST_BYTES = 4503599627370496.0; /* 4 PiB; a double counts them */
+static const double LONGEST_S = 366 * 86400.0;       /* far from where nanoseconds overflow 64 bits */
 
 gopt_status gopt_parse_duration(void *field, const char *text, gopt_err *e)
 {
@@ -124,30 +129,32 @@ gopt_status gopt_parse_bytes(void *field, const char *text, gopt_err *e)
     const unit *u = end ? find_unit(units, end, strlen(end)) : NULL;
     if (!u)
         return gopt_fail(e, GOPT_EUSAGE, "'%.40s': a size expected, such as 512M or 2G", text);
+    if (v * u->size > MOST_BYTES)
+        return gopt_fail(e, GOPT_EUSAGE, "'%.40s': more memory than there can be", text);
     *(double *)field = v * u->size;
     return GOPT_OK;
 }
 
 /* Without a limit is 0 in the field; as a limit it would keep everything out, which nobody means. */
-static gopt_status read_limit(double *field, const char *text, gopt_option_parse *parse, const char *wanted,
-                              gopt_err *e)
+static gopt_status read_limit(double *field, const char *text, gopt_option_parse *parse, double least,
+                              const char *wanted, gopt_err *e)
 {
     *field = 0;
     if (!strcmp(text, "none"))
         return GOPT_OK;
-    if (parse(field, text, NULL) || !(*field > 0))
+    if (parse(field, text, NULL) || !(*field >= least))
         return gopt_fail(e, GOPT_EUSAGE, "'%.40s': %s expected, or none for no limit", text, wanted);
     return GOPT_OK;
 }
 
 gopt_status gopt_parse_max_bytes(void *field, const char *text, gopt_err *e)
 {
-    return read_limit(field, text, gopt_parse_bytes, "a size above 0, such as 512M or 2G,", e);
+    return read_limit(field, text, gopt_parse_bytes, 1, "a size of a byte to 4 PiB, such as 512M or 2G,", e);
 }
 
 gopt_status gopt_parse_max_duration(void *field, const char *text, gopt_err *e)
 {
-    return read_limit(field, text, gopt_parse_duration, "a duration above 0 and up to a year, such as 20ms or 90s,", e);
+    return read_limit(field, text, gopt_parse_duration, 1e-9, "a duration of 1ns to a year, such as 20ms or 90s,", e);
 }
 
 gopt_status gopt_parse_words(void *field, const char *text, gopt_err *e)

@@ -5,20 +5,12 @@
 
 static const char *const names[] = {"debug", "reduce-overhead", "max-autotune"};
 
-/* ns that p takes less than q; 0 where they are not told apart. */
-static double gain_over(const gopt_assessment *a, const gopt_finding_preset *p, const gopt_finding_preset *q)
-{
-    gopt_estimate r = gopt_effects_compare(a->study, q->trial, p->trial);
-    gopt_verdict v = gopt_verdict_of(&r, gopt_decide_floor(a));
-    return v == GOPT_VERDICT_BETTER || v == GOPT_VERDICT_WORSE ? q->run_ns - p->run_ns : 0;
-}
-
 /* [from, to) of the requests for which p takes the least wall time of all; equal ones: the first. */
-static void set_best(const gopt_assessment *a, gopt_finding_preset *p, const gopt_finding_preset *all, int n)
+static void set_best(gopt_finding_preset *p, const gopt_finding_preset *all, int n)
 {
     double from = 0, to = INFINITY;
     for (int i = 0; i < n; i++) {
-        double dearer = p->compile_ns - all[i].compile_ns, gain = gain_over(a, p, &all[i]);
+        double dearer = p->compile_ns - all[i].compile_ns, gain = all[i].run_ns - p->run_ns;
         if (&all[i] == p)
             continue;
         if (gain > 0)
@@ -45,10 +37,10 @@ gopt_status gopt_decide_presets(gopt_findings *f, gopt_finding_cluster *c, const
             list[n++] = (gopt_finding_preset){.name = names[i],
                                               .trial = x->trial,
                                               .compile_ns = x->compile_ns * (1 - a->goal.hit_rate),
-                                              .run_ns = x->run_ns};
+                                              .run_ns = x->cautious_ns};
     }
     for (int i = 0; i < n; i++)
-        set_best(a, &list[i], list, n);
+        set_best(&list[i], list, n);
     c->presets = list;
     c->n_presets = n;
     return GOPT_OK;

@@ -25,7 +25,8 @@ gopt_status gopt_lock_take(gopt_lock *l, const char *folder, gopt_err *e)
             continue;
         }
         close(l->fd);
-        return taken ? gopt_fail(e, GOPT_EIO, "%s: another job is writing there; wait for it or give another --out",
+        return taken ? gopt_fail(e, GOPT_EIO,
+                                 "%s: another job or report is writing there; wait for it, or tune into another --out",
                                  folder)
                      : GOPT_OK;
     }

@@ -65,7 +65,8 @@ static void put_cost(gopt_text *t, const gopt_findings *f, const gopt_finding_tr
         gopt_text_put(t, ", which running does not earn back");
         return;
     }
-    gopt_text_add(t, ", earned back after %.0f requests", ceil(chosen->break_even_requests));
+    gopt_text_add(t, ", earned back after %.0f requests%s", ceil(chosen->break_even_requests),
+                  chosen->speedup.lo > 1 ? "" : " by the median, by its interval perhaps never");
     if (f->traffic.rate_per_s > 0)
         gopt_text_add(t, " (%s of the given traffic)",
                       gopt_text_ns(buf, chosen->break_even_requests / f->traffic.rate_per_s * 1e9));
@@ -85,13 +86,17 @@ static void put_name(gopt_text *t, const gopt_findings *f, const gopt_finding_cl
 static void write_what_if(const gopt_page *p, const gopt_finding_cluster *c)
 {
     gopt_text served = {0};
+    gopt_text_put(&served, " and serves ");
     if (c->served_trial >= 0)
-        gopt_text_add(&served, " and serves trial %d", c->served_trial);
+        gopt_text_add(&served, "trial %d", c->served_trial);
+    else
+        gopt_text_put(&served, "nothing");
     if (c->served_breaks)
         gopt_text_add(&served, ", which breaks a constraint (%s)", c->served_breaks);
     gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_BAD,
-                      "manifest.yaml stays as it was%s, for trial %d has no bundle.%s", gopt_page_keep(p, &served),
-                      c->chosen_trial, c->remedy ? " This tunes for it, and spends the whole budget again:" : "");
+                      "manifest.yaml stays as it was%s, for what would be deployed lacks a bundle.%s",
+                      gopt_page_keep(p, &served),
+                      c->remedy ? " This tunes for it, and spends the whole budget again:" : "");
     if (c->remedy)
         gopt_document_add(p->d, GOPT_BLOCK_CODE, GOPT_TONE_PLAIN, "%s", c->remedy);
 }

@@ -85,7 +85,9 @@ static void write_row(const gopt_page *p, gopt_table *t, const gopt_finding_tria
     gopt_table_figure(t, gopt_known(trial->latency.median), GOPT_TONE_PLAIN);
     gopt_table_figure(t, gopt_known(trial->memory.peak), GOPT_TONE_PLAIN);
     gopt_table_figure(t, gopt_known(trial->compile.total), GOPT_TONE_PLAIN);
-    if (trial->break_even_requests >= 0)
+    if (trial->break_even_requests >= 0 && !(trial->speedup.lo > 1))
+        gopt_table_text(t, GOPT_TONE_MUTED, "uncertain");
+    else if (trial->break_even_requests >= 0)
         gopt_table_figure(t, ceil(trial->break_even_requests), GOPT_TONE_PLAIN);
     else
         gopt_table_text(t, GOPT_TONE_MUTED, "never");
@@ -122,7 +124,7 @@ static void write(const gopt_page *p)
         "memory (1 %%) and no more compiling (5 %%). Not on the front, but shown: baseline, default, what "
         "wins below under other weights. Final: timed again on fresh samples at the end. For a trial that "
         "was not, decisions count the low ends of speedup and utility. Break-even N = T_compile / (T_base - T_run) "
-        "requests. Utility U = S / (1 + "
+        "requests, uncertain where the interval of the speedup reaches 1. Utility U = S / (1 + "
         "alpha T_compile / T_run), "
         "alpha %s. %s",
         gopt_page_number(alpha, p->f->settings.alpha), gopt_page_tie_note);

@@ -42,8 +42,8 @@ static void write(const gopt_page *p)
     gopt_document_add(
         p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
         "Wall time of n requests: T_compile + n T_run, of trials that were measured here; the part of "
-        "T_compile that the compile cache saves is left out. Presets that are not told apart in latency, beyond "
-        "the noise, count as equally fast: the one that compiles sooner has the least wall time.");
+        "T_compile that the compile cache saves is left out. Latency is what decisions count: by the median, and for "
+        "a trial that was not in the final (see the front) by the low end of its speedup.");
 }
 
 const gopt_section gopt_section_presets = {

@@ -9,15 +9,14 @@ static bool fits(const gopt_page *p)
     return p->c->attribution.n_shares > 0;
 }
 
-/* Leaving the pass out of the whole default says the opposite of its share. */
+/* Leaving the pass out of the whole default, better or worse, says the opposite of its share. */
 static bool is_disputed(const gopt_page *p, const gopt_finding_share *s)
 {
     for (int i = 0; s->pass && i < p->c->n_left_out; i++) {
-        double slowdown = log(p->c->left_out[i].slowdown.value);
+        gopt_finding_verdict left_out = p->c->left_out[i].slowdown.verdict;
         if (strcmp(p->c->left_out[i].pass, s->pass) != 0)
             continue;
-        return (s->gain.verdict == GOPT_FINDING_BETTER && slowdown < -gopt_page_beyond(p)) ||
-               (s->gain.verdict == GOPT_FINDING_WORSE && slowdown > gopt_page_beyond(p));
+        return left_out == s->gain.verdict && (left_out == GOPT_FINDING_BETTER || left_out == GOPT_FINDING_WORSE);
     }
     return false;
 }
@@ -32,7 +31,7 @@ static void write_verdict(const gopt_page *p, gopt_table *t, const gopt_finding_
     else if (v == GOPT_FINDING_WORSE)
         gopt_table_text(t, GOPT_TONE_BAD, "in the way");
     else
-        gopt_page_verdict(t, v, v == GOPT_FINDING_TIE ? "none" : NULL);
+        gopt_page_verdict(t, v, v == GOPT_FINDING_TIE ? gopt_page_tie(p, &s->gain) : NULL);
 }
 
 static void write(const gopt_page *p)
@@ -55,9 +54,10 @@ static void write(const gopt_page *p)
         "The factors multiply to %.3f, the speedup of the default (trial %d). Each is a Shapley value: "
         "what the pass brings when passes are added one by one, averaged over %lld of %lld orders that "
         "were measured through. A factor whose interval excludes 1 and that is beyond the noise (%.1f %%) "
-        "helps when it is above 1 and is in the way when it is below, other factors are none; disputed: "
-        "the default without the pass says the opposite, beyond the noise, too.",
-        a->total, a->trial, (long long)a->orders, (long long)a->all_orders, 100 * gopt_page_beyond(p));
+        "helps when it is above 1 and is in the way when it is below; disputed: the default without the pass has "
+        "the opposite verdict. %s",
+        a->total, a->trial, (long long)a->orders, (long long)a->all_orders, 100 * gopt_page_beyond(p),
+        gopt_page_tie_note);
 }
 
 const gopt_section gopt_section_shares = {

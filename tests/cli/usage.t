@@ -89,40 +89,40 @@ $ gopt-tune a --precision f16,i8
 ! gopt-tune: --precision: weights: "i8" is none of f32, f16, bf16, int8
 = 2
 $ gopt-tune a --max-memory 0
-! gopt-tune: --max-memory: '0': a size above 0, such as 512M or 2G, expected, or none for no limit
+! gopt-tune: --max-memory: '0': a size of a byte to 4 PiB, such as 512M or 2G, expected, or none for no limit
 = 2
 $ gopt report a --max-memory 0
-! gopt: --max-memory: '0': a size above 0, such as 512M or 2G, expected, or none for no limit
+! gopt: --max-memory: '0': a size of a byte to 4 PiB, such as 512M or 2G, expected, or none for no limit
 = 2
 $ gopt-tune a --max-memory -1
-! gopt-tune: --max-memory: '-1': a size above 0, such as 512M or 2G, expected, or none for no limit
+! gopt-tune: --max-memory: '-1': a size of a byte to 4 PiB, such as 512M or 2G, expected, or none for no limit
 = 2
 $ gopt report a --max-memory -1
-! gopt: --max-memory: '-1': a size above 0, such as 512M or 2G, expected, or none for no limit
+! gopt: --max-memory: '-1': a size of a byte to 4 PiB, such as 512M or 2G, expected, or none for no limit
 = 2
 $ gopt-tune a --max-memory nan
-! gopt-tune: --max-memory: 'nan': a size above 0, such as 512M or 2G, expected, or none for no limit
+! gopt-tune: --max-memory: 'nan': a size of a byte to 4 PiB, such as 512M or 2G, expected, or none for no limit
 = 2
 $ gopt report a --max-memory nan
-! gopt: --max-memory: 'nan': a size above 0, such as 512M or 2G, expected, or none for no limit
+! gopt: --max-memory: 'nan': a size of a byte to 4 PiB, such as 512M or 2G, expected, or none for no limit
 = 2
 $ gopt-tune a --max-compile 0s
-! gopt-tune: --max-compile: '0s': a duration above 0 and up to a year, such as 20ms or 90s, expected, or none for no limit
+! gopt-tune: --max-compile: '0s': a duration of 1ns to a year, such as 20ms or 90s, expected, or none for no limit
 = 2
 $ gopt report a --max-compile 0s
-! gopt: --max-compile: '0s': a duration above 0 and up to a year, such as 20ms or 90s, expected, or none for no limit
+! gopt: --max-compile: '0s': a duration of 1ns to a year, such as 20ms or 90s, expected, or none for no limit
 = 2
 $ gopt-tune a --max-latency 0
-! gopt-tune: --max-latency: '0': a duration above 0 and up to a year, such as 20ms or 90s, expected, or none for no limit
+! gopt-tune: --max-latency: '0': a duration of 1ns to a year, such as 20ms or 90s, expected, or none for no limit
 = 2
 $ gopt report a --max-latency 0
-! gopt: --max-latency: '0': a duration above 0 and up to a year, such as 20ms or 90s, expected, or none for no limit
+! gopt: --max-latency: '0': a duration of 1ns to a year, such as 20ms or 90s, expected, or none for no limit
 = 2
 $ gopt-tune a --max-latency -20ms
-! gopt-tune: --max-latency: '-20ms': a duration above 0 and up to a year, such as 20ms or 90s, expected, or none for no limit
+! gopt-tune: --max-latency: '-20ms': a duration of 1ns to a year, such as 20ms or 90s, expected, or none for no limit
 = 2
 $ gopt report a --max-latency -20ms
-! gopt: --max-latency: '-20ms': a duration above 0 and up to a year, such as 20ms or 90s, expected, or none for no limit
+! gopt: --max-latency: '-20ms': a duration of 1ns to a year, such as 20ms or 90s, expected, or none for no limit
 = 2
 $ gopt-tune -q a --max-memory none --max-compile none --max-latency none
 ! gopt-tune: a: No such file or directory
