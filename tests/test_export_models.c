@@ -79,6 +79,8 @@ static void every_export_has_inputs(void **state)
     needs_packages();
     ends(*state, "\"$script\" . --list | wc -l; ls \"${script%/*}\"/exports/*.xz | wc -l", 0, "14\n14\n");
     ends(*state, "\"$script\" . gpt2-decode --list", 0, "past_0_key [batch=1, 12, past=127, 64]");
+    ends(*state, "\"$script\" --list gpt2-decode", 0, "past_0_key [batch=1, 12, past=127, 64]");
+    ends(*state, "\"$script\"", 2, "give a folder for the models");
 }
 
 static void a_name_that_is_none_is_told(void **state)
