@@ -103,6 +103,67 @@ static void an_explanation_points_the_right_way(void **state)
     }
 }
 
+/* As with verdicts: a difference within the noise is none. */
+static void agreement_allows_for_the_noise(void **state)
+{
+    (void)state;
+    static const struct {
+        double value, lo, hi, predicted, ceiling, floor;
+        const char *agreement;
+    } rows[] = {{0.99, 0.98, 1.003, 1.007, 1.02, 0.0405, "as predicted"},
+                {0.90, 0.88, 0.92, 1.007, 1.02, 0.0405, "less than predicted"},
+                {0.99, 0.98, 1.003, 1.007, 1.02, 0.001, "less than predicted"},
+                {1.06, 1.05, 1.07, 1.01, 1.02, 0.0405, "as predicted"},
+                {1.06, 1.05, 1.07, 1.01, 1.2, 0.001, "more than predicted"},
+                {1.06, 1.05, 1.07, 1.01, 1.02, 0.001, "above the ceiling"},
+                {1.06, 1.05, 1.07, NAN, 1.2, 0.001, "n/a"}};
+    for (int i = 0; i < GOPT_COUNT(rows); i++) {
+        gopt_findings *f = test_findings();
+        gopt_finding_single single = f->clusters[0].single[1];
+        gopt_text cell = {0};
+        single.speedup = (gopt_finding_ratio){rows[i].value, rows[i].lo, rows[i].hi, GOPT_FINDING_TIE};
+        single.amdahl_predicted = rows[i].predicted;
+        single.amdahl_ceiling = rows[i].ceiling;
+        f->noise.floor = rows[i].floor;
+        f->clusters[0].single = &single;
+        f->clusters[0].n_single = 1;
+        test_pages p = test_rendered(f);
+        gopt_text_add(&cell, "%.3f %s", rows[i].ceiling, rows[i].agreement);
+        assert_row(&p, gopt_text_str(&cell));
+        if (!strcmp(rows[i].agreement, "as predicted"))
+            test_assert_never_says(&p.text, " measured: ");
+        test_assert_says(&p.html, rows[i].floor > 0.01 ? "no more than the 8.1 % that count as a tie"
+                                                       : "no more than the 1.0 % that count as a tie");
+        gopt_text_fini(&cell);
+        test_pages_fini(&p);
+        gopt_findings_free(f);
+    }
+}
+
+/* Clock reads do not make a run faster. */
+static void what_a_trace_took_is_explained(void **state)
+{
+    (void)state;
+    static const struct {
+        double inflation;
+        const char *says;
+    } rows[] = {{0.82, "although clock reads only add time: it was timed at another moment"},
+                {0.995, "which is no more than noise"},
+                {1.3, "in which many short operators have too much"}};
+    for (int i = 0; i < GOPT_COUNT(rows); i++) {
+        gopt_findings *f = test_findings();
+        gopt_finding_profile profile = f->clusters[0].profiles[0];
+        profile.inflation = rows[i].inflation;
+        f->clusters[0].profiles = &profile;
+        f->clusters[0].n_profiles = 1;
+        test_pages p = test_rendered(f);
+        for (int k = 0; k < GOPT_COUNT(rows); k++)
+            (k == i ? test_assert_says : test_assert_never_says)(&p.html, rows[k].says);
+        test_pages_fini(&p);
+        gopt_findings_free(f);
+    }
+}
+
 /* Figures of the baseline against itself are none of the pass. */
 static void a_plan_like_the_baseline_has_no_figures(void **state)
 {
@@ -181,8 +242,10 @@ static void little_trust_names_its_limits(void **state)
     f->noise.rounds_flagged = 107;
     f->noise.rounds = 1516;
     f->noise.others = 0.13;
+    f->noise.waited = 1.069;
     test_pages p = test_rendered(f);
     test_assert_says(&p.text, "Why little: processors' time of other processes 13.0 %, the limit being 10 %.");
+    test_assert_says(&p.html, "waited for a processor for 106.9 % of the time, summed over its threads");
     test_assert_says(&p.html,
                      "Trust is little beyond 20 % disturbed rounds, 10 % of the processors&#39; time for other");
     test_pages_fini(&p);
@@ -259,6 +322,8 @@ int main(void)
         cmocka_unit_test(a_latency_says_what_it_is_and_what_its_interval_covers),
         cmocka_unit_test(threads_have_a_column),
         cmocka_unit_test(an_explanation_points_the_right_way),
+        cmocka_unit_test(agreement_allows_for_the_noise),
+        cmocka_unit_test(what_a_trace_took_is_explained),
         cmocka_unit_test(a_plan_like_the_baseline_has_no_figures),
         cmocka_unit_test(what_was_not_left_out_says_why),
         cmocka_unit_test(measures_that_disagree_are_disputed),

@@ -1,4 +1,5 @@
-/* batch_headroom.c: doubling until a batch does not fit, halving the gap, running what was found. */
+/* batch_headroom.c: sizes that run, then doubling until a batch does not fit, halving the gap, running what was found.
+ */
 #include "batch_headroom.h"
 
 #include <stdio.h>
@@ -41,10 +42,8 @@ const char *gopt_batch_symbol(const gopt_graph *g)
 typedef struct probe {
     gopt_graph *graph; /* the process's own image */
     const gopt_config *config;
-    gopt_shapes shapes; /* the last `batches` of them are the batch */
-    int batches;
-    int64_t length; /* for those that are not in shapes */
-    size_t limit;
+    gopt_batch_sizes sizes;
+    size_t limit; /* SIZE_MAX: none but what the machine has */
     bool run;
 } probe;
 
@@ -95,7 +94,7 @@ static gopt_status weigh(const probe *x, const gopt_tensor *const *in, size_t *p
     if (*peak > x->limit)
         return GOPT_OK;
     bool run = x->run || gopt_late_values(plan);
-    if (run)
+    if (run && x->limit < SIZE_MAX)
         confine(x->limit - plan->weight_bytes);
     return use(plan, run ? in : NULL, peak, e);
 }
@@ -106,7 +105,7 @@ static gopt_status perform(void *ctx, gopt_tensor *out, int n_out, gopt_arena *a
     const gopt_tensor *const *in;
     size_t peak;
     (void)n_out;
-    GOPT_TRY(gopt_shape_bind(x->graph, &x->shapes, x->length, NULL, NULL, e));
+    GOPT_TRY(gopt_shape_bind(x->graph, &x->sizes.shapes, x->sizes.length, NULL, NULL, e));
     GOPT_TRY(gopt_inputs_make(&in, x->graph, GOPT_INPUT_RANDOM, 1, a, e));
     GOPT_TRY(weigh(x, in, &peak, e));
     gopt_tensor *t = gopt_tensor_new(a, GOPT_DTYPE_I64, 0, NULL);
@@ -123,8 +122,8 @@ static gopt_status try_batch(probe *x, int64_t batch, size_t *peak, gopt_err *e)
     gopt_isolated keep;
     gopt_tensor out = {0};
     *peak = 0;
-    for (int i = x->shapes.n - x->batches; i < x->shapes.n; i++)
-        x->shapes.size[i] = batch;
+    for (int i = x->sizes.shapes.n - x->sizes.batches; i < x->sizes.shapes.n; i++)
+        x->sizes.shapes.size[i] = batch;
     gopt_status s = gopt_isolated_run(&keep, perform, x, &out, 1, 2 * PROBE_LIMIT_NS, gopt_headroom(), NULL, e);
     if (!s)
         *peak = (size_t)gopt_tensor_get_int(&out, 0);
@@ -134,24 +133,30 @@ static gopt_status try_batch(probe *x, int64_t batch, size_t *peak, gopt_err *e)
 
 /* ---- the other sizes ---- */
 
-static void choose_sizes(probe *x, const char *symbol, const gopt_shapes *given)
+static void choose_sizes(gopt_batch_sizes *z, const char *symbol, const gopt_shapes *given)
 {
-    for (int i = 0; given && i < given->n && x->shapes.n < GOPT_SHAPES_MAX - 1; i++) {
+    gopt_shapes *s = &z->shapes;
+    for (int i = 0; given && i < given->n && s->n < GOPT_SHAPES_MAX - 1; i++) {
         if (!strcmp(given->name[i], symbol))
             continue;
-        memcpy(x->shapes.name[x->shapes.n], given->name[i], sizeof given->name[i]);
-        x->shapes.size[x->shapes.n++] = given->size[i];
+        memcpy(s->name[s->n], given->name[i], sizeof given->name[i]);
+        s->size[s->n++] = given->size[i];
     }
-    snprintf(x->shapes.name[x->shapes.n++], sizeof x->shapes.name[0], "%s", symbol);
-    x->batches = 1;
+    snprintf(s->name[s->n++], sizeof s->name[0], "%s", symbol);
+    z->batches = 1;
 }
 
 static int find_size(const gopt_shapes *s, const char *name)
 {
-    for (int i = 0; i < s->n; i++)
+    for (int i = 0; s && i < s->n; i++)
         if (!strcmp(s->name[i], name))
             return i;
     return -1;
+}
+
+static bool is_refused(gopt_status s)
+{
+    return s == GOPT_EINPUT || s == GOPT_EUNSUP;
 }
 
 static gopt_status try_length(void *ctx, int64_t length, int *made_up, gopt_err *e)
@@ -159,51 +164,81 @@ static gopt_status try_length(void *ctx, int64_t length, int *made_up, gopt_err 
     probe *x = ctx;
     const char *names[SYMBOLS_MAX];
     size_t peak;
-    x->length = length;
-    *made_up = gopt_graph_symbols(x->graph, names, SYMBOLS_MAX) - x->shapes.n;
+    x->sizes.length = length;
+    *made_up = gopt_graph_symbols(x->graph, names, SYMBOLS_MAX) - x->sizes.shapes.n;
     gopt_status s = try_batch(x, 1, &peak, e);
-    return s == GOPT_ENOMEM ? GOPT_OK : s; /* the model takes it, the limit does not */
+    return s == GOPT_ENOMEM || s == GOPT_ELIMIT ? GOPT_OK : s; /* it was too much here, not wrong for the model */
+}
+
+static bool grows(probe *x)
+{
+    size_t peak;
+    return !is_refused(try_batch(x, 2, &peak, NULL)) && !is_refused(try_batch(x, 3, &peak, NULL));
 }
 
 /* The state of a recurrent model must grow with the batch; what need not stays at 1. */
 static void follow(probe *x)
 {
     const char *names[SYMBOLS_MAX];
-    size_t peak;
-    int n = find_batches(x->graph, names), alone = x->shapes.n;
-    gopt_status s = n > 1 ? try_batch(x, 2, &peak, NULL) : GOPT_OK;
-    if (s != GOPT_EINPUT && s != GOPT_EUNSUP)
+    gopt_shapes *s = &x->sizes.shapes;
+    int n = find_batches(x->graph, names), alone = s->n;
+    if (n < 2 || grows(x))
         return;
-    for (int i = 0; i < n && x->shapes.n < GOPT_SHAPES_MAX; i++)
-        if (find_size(&x->shapes, names[i]) < 0)
-            snprintf(x->shapes.name[x->shapes.n++], sizeof x->shapes.name[0], "%s", names[i]);
-    x->batches += x->shapes.n - alone;
-    s = try_batch(x, 2, &peak, NULL);
-    if (s == GOPT_EINPUT || s == GOPT_EUNSUP) {
-        x->batches = 1;
-        x->shapes.n = alone;
+    for (int i = 0; i < n && s->n < GOPT_SHAPES_MAX; i++)
+        if (find_size(s, names[i]) < 0)
+            snprintf(s->name[s->n++], sizeof s->name[0], "%s", names[i]);
+    x->sizes.batches += s->n - alone;
+    if (s->n > alone && !grows(x)) {
+        x->sizes.batches = 1;
+        s->n = alone;
     }
 }
 
 /* What was not given: the sizes of this length, and what follows the batch. */
-static void tell_others(gopt_batch_headroom *out, const probe *x)
+static void tell_sizes(gopt_batch_sizes *z, const gopt_graph *g, const gopt_shapes *given)
 {
     const char *names[SYMBOLS_MAX];
     int64_t sizes[SYMBOLS_MAX];
-    gopt_text t = {0};
-    int n = gopt_inputs_shape(x->graph, names, sizes, SYMBOLS_MAX, x->length), batch = x->shapes.n - x->batches;
+    gopt_text others = {0}, shape = {0};
+    int n = gopt_inputs_shape(g, names, sizes, SYMBOLS_MAX, z->length), batch = z->shapes.n - z->batches;
     for (int i = 0; i < n; i++) {
-        int at = find_size(&x->shapes, names[i]);
+        int at = find_size(&z->shapes, names[i]), set = find_size(given, names[i]);
+        gopt_text_add(&shape, "%s%s=%lld", i ? "," : "", names[i], (long long)(set < 0 ? sizes[i] : given->size[set]));
         if (at > batch)
-            gopt_text_add(&t, "%s%s=%s", t.n ? ", " : "", names[i], x->shapes.name[batch]);
+            gopt_text_add(&others, "%s%s=%s", others.n ? ", " : "", names[i], z->shapes.name[batch]);
         else if (at < 0)
-            gopt_text_add(&t, "%s%s=%lld", t.n ? ", " : "", names[i], (long long)sizes[i]);
+            gopt_text_add(&others, "%s%s=%lld", others.n ? ", " : "", names[i], (long long)sizes[i]);
     }
-    snprintf(out->others, sizeof out->others, "%s", gopt_text_str(&t));
-    gopt_text_fini(&t);
+    snprintf(z->others, sizeof z->others, "%s", gopt_text_str(&others));
+    snprintf(z->shape, sizeof z->shape, "%s", gopt_text_str(&shape));
+    gopt_text_fini(&others);
+    gopt_text_fini(&shape);
+}
+
+gopt_status gopt_batch_sizes_find(gopt_batch_sizes *out, const gopt_graph *g, const char *symbol,
+                                  const gopt_shapes *given, gopt_err *e)
+{
+    gopt_config c;
+    probe x = {.graph = (gopt_graph *)(uintptr_t)g, .config = &c, .limit = SIZE_MAX, .run = true};
+    gopt_config_baseline(&c);
+    choose_sizes(&x.sizes, symbol, given);
+    gopt_status s = gopt_shape_search(g, &x.sizes.shapes, try_length, &x, e);
+    if (s)
+        return gopt_within(e, s, "%s=1", symbol);
+    follow(&x);
+    tell_sizes(&x.sizes, g, given);
+    *out = x.sizes;
+    return GOPT_OK;
 }
 
 /* ---- the search ---- */
+
+static void tell_why(gopt_batch_headroom *out, int64_t batch, gopt_status s, const gopt_err *why)
+{
+    out->why[0] = 0;
+    if (s && s != GOPT_ENOMEM)
+        snprintf(out->why, sizeof out->why, "%lld does not run: %.200s", (long long)batch, why->msg);
+}
 
 /* Whether it fits, noted as the largest or as the one above. */
 static bool note(gopt_batch_headroom *out, probe *x, int64_t batch, gopt_status *s, gopt_err *why)
@@ -217,7 +252,7 @@ static bool note(gopt_batch_headroom *out, probe *x, int64_t batch, gopt_status 
     } else {
         out->above = batch;
         out->peak_above = peak;
-        snprintf(out->why, sizeof out->why, "%s", *s ? why->msg : "");
+        tell_why(out, batch, *s, why);
     }
     return fits;
 }
@@ -231,7 +266,7 @@ static bool verify(gopt_batch_headroom *out, probe *x)
     gopt_status s = try_batch(x, out->largest, &peak, &why);
     out->ran = !s && peak <= x->limit;
     if (s && s != GOPT_ENOMEM)
-        snprintf(out->why, sizeof out->why, "%lld does not run: %.200s", (long long)out->largest, why.msg);
+        tell_why(out, out->largest, s, &why);
     return out->ran || out->why[0];
 }
 
@@ -241,8 +276,9 @@ static gopt_status search(gopt_batch_headroom *out, probe *x, gopt_err *e)
     gopt_err why = {0};
     *out = (gopt_batch_headroom){0};
     if (!note(out, x, 1, &s, &why))
-        return s && s != GOPT_ENOMEM ? gopt_fail(e, s, "%s=1: %s", x->shapes.name[x->shapes.n - x->batches], why.msg)
-                                     : GOPT_OK;
+        return s && s != GOPT_ENOMEM
+                   ? gopt_fail(e, s, "%s=1: %s", x->sizes.shapes.name[x->sizes.shapes.n - x->sizes.batches], why.msg)
+                   : GOPT_OK;
     while (!out->above && out->largest < GOPT_BATCH_MOST)
         note(out, x, 2 * out->largest, &s, &why);
     while (out->above > out->largest + 1)
@@ -250,20 +286,28 @@ static gopt_status search(gopt_batch_headroom *out, probe *x, gopt_err *e)
     return GOPT_OK;
 }
 
-gopt_status gopt_batch_headroom_find(gopt_batch_headroom *out, const gopt_graph *g, const gopt_config *c,
-                                     const char *symbol, const gopt_shapes *shapes, size_t limit, gopt_err *e)
+/* A run that the limit ended did not come to say what it needs: one without it does. */
+static void weigh_above(gopt_batch_headroom *out, const probe *x)
 {
-    probe x = {.graph = (gopt_graph *)(uintptr_t)g, .config = c, .limit = limit};
-    choose_sizes(&x, symbol, shapes);
-    gopt_status s = gopt_shape_search(g, &x.shapes, try_length, &x, e);
-    if (s)
-        return gopt_within(e, s, "%s=1", symbol);
-    follow(&x);
+    probe free = *x;
+    size_t peak;
+    if (!out->above || out->peak_above || out->why[0])
+        return;
+    free.limit = SIZE_MAX;
+    free.run = true;
+    if (!try_batch(&free, out->above, &peak, NULL) && peak > x->limit)
+        out->peak_above = peak;
+}
+
+gopt_status gopt_batch_headroom_find(gopt_batch_headroom *out, const gopt_graph *g, const gopt_config *c,
+                                     const gopt_batch_sizes *sizes, size_t limit, gopt_err *e)
+{
+    probe x = {.graph = (gopt_graph *)(uintptr_t)g, .config = c, .sizes = *sizes, .limit = limit};
     GOPT_TRY(search(out, &x, e));
     if (out->largest && !verify(out, &x)) {
         GOPT_TRY(search(out, &x, e)); /* every one by a run now */
         out->ran = out->largest > 0;
     }
-    tell_others(out, &x);
+    weigh_above(out, &x);
     return GOPT_OK;
 }

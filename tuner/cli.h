@@ -47,13 +47,14 @@ int gopt_exit_code(gopt_status s); /* interface.md */
 void gopt_error_print(const char *program, const gopt_err *e);
 
 /* ---- parsers; the type of the field in brackets ---- */
-gopt_option_parse gopt_parse_text;      /* [const char *] */
-gopt_option_parse gopt_parse_count;     /* [int] 0 and up */
-gopt_option_parse gopt_parse_seed;      /* [int64_t] 0 and up */
-gopt_option_parse gopt_parse_number;    /* [double] 0 and up */
-gopt_option_parse gopt_parse_duration;  /* [double] seconds: "90s", "10m", "250us", "1h30m"; a bare number is seconds */
-gopt_option_parse gopt_parse_bytes;     /* [double] "512M", "2G", "1.5GiB", bare bytes; units of 1024 */
-gopt_option_parse gopt_parse_max_bytes; /* [double] above 0; "none": 0 */
+gopt_option_parse gopt_parse_text;     /* [const char *] */
+gopt_option_parse gopt_parse_count;    /* [int] 0 and up */
+gopt_option_parse gopt_parse_seed;     /* [int64_t] 0 and up */
+gopt_option_parse gopt_parse_number;   /* [double] 0 and up */
+gopt_option_parse gopt_parse_duration; /* [double] seconds: "90s", "10m", "250us", "1h30m"; a bare number is seconds */
+gopt_option_parse gopt_parse_bytes;    /* [double] "512M", "2G", "1.5GiB", bare bytes; units of 1024 */
+gopt_option_parse gopt_parse_some_bytes;   /* [double] above 0 */
+gopt_option_parse gopt_parse_max_bytes;    /* [double] above 0; "none": 0 */
 gopt_option_parse gopt_parse_max_duration; /* [double] seconds above 0; "none": 0 */
 gopt_option_parse gopt_parse_words;        /* [gopt_words] repeatable, one word each */
 gopt_option_parse gopt_parse_counts;       /* [gopt_counts] "1,2,4": rising, no doubles */

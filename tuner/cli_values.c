@@ -135,6 +135,14 @@ gopt_status gopt_parse_bytes(void *field, const char *text, gopt_err *e)
     return GOPT_OK;
 }
 
+gopt_status gopt_parse_some_bytes(void *field, const char *text, gopt_err *e)
+{
+    double *v = field;
+    if (gopt_parse_bytes(v, text, NULL) || !(*v > 0))
+        return gopt_fail(e, GOPT_EUSAGE, "'%.40s': a size above 0, such as 512M or 2G, expected", text);
+    return GOPT_OK;
+}
+
 /* Without a limit is 0 in the field; as a limit it would keep everything out, which nobody means. */
 static gopt_status read_limit(double *field, const char *text, gopt_option_parse *parse, double least,
                               const char *wanted, gopt_err *e)

@@ -21,7 +21,8 @@ gopt_status gopt_inspect_manifest(const gopt_inspection *x, gopt_err *e);
 gopt_status gopt_inspect_bundle(const gopt_inspection *x, gopt_err *e);
 gopt_status gopt_inspect_study(const gopt_inspection *x, gopt_err *e);
 
-gopt_status gopt_inspect_headroom(const gopt_inspection *x, const gopt_graph *g, gopt_err *e); /* part of a model's */
+/* Part of a model's; `shape` is what the rest of it is said of. */
+gopt_status gopt_inspect_headroom(const gopt_inspection *x, const gopt_graph *g, const char *shape, gopt_err *e);
 
 /* ---- for the parts: a line of text "  label   value" or a member of the JSON ---- */
 void gopt_inspect_text(const gopt_inspection *x, const char *name, const char *label, const char *value);

@@ -191,7 +191,7 @@ gopt_status gopt_inspect_model(const gopt_inspection *x, gopt_err *e)
     }
     put_symbols(x, g, &c);
     put_coverage(x, &c, s, &why);
-    s = x->headroom > 0 ? gopt_inspect_headroom(x, g, &why) : GOPT_OK;
+    s = x->headroom > 0 ? gopt_inspect_headroom(x, g, c.shape, &why) : GOPT_OK;
     gopt_graph_free(g);
     return s ? gopt_fail(e, s, "%s: %s", x->path, why.msg) : GOPT_OK;
 }

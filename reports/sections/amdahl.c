@@ -16,31 +16,38 @@ static bool fits(const gopt_page *p)
     return false;
 }
 
+/* Which side of `expected` was measured, 0 for neither: as with verdicts, neither an interval that holds it nor a
+ * difference that counts as a tie is one. */
+static int side_of(const gopt_page *p, const gopt_finding_ratio *r, double expected)
+{
+    if (!(fabs(log(r->value / expected)) > gopt_page_beyond(p)))
+        return 0;
+    return r->lo > expected ? 1 : r->hi < expected ? -1 : 0;
+}
+
 /* A gain above the ceiling cannot come from the operators that the pass touched. */
-static void write_agreement(gopt_table *t, const gopt_finding_single *s)
+static bool is_above(const gopt_page *p, const gopt_finding_single *s)
+{
+    return side_of(p, &s->speedup, s->amdahl_ceiling) > 0; /* false for what is unknown */
+}
+
+static bool differs(const gopt_page *p, const gopt_finding_single *s)
+{
+    return side_of(p, &s->speedup, s->amdahl_predicted) != 0;
+}
+
+static void write_agreement(const gopt_page *p, gopt_table *t, const gopt_finding_single *s)
 {
     const gopt_finding_ratio *r = &s->speedup;
-    if (s->amdahl_ceiling < r->lo)
+    int side = side_of(p, r, s->amdahl_predicted);
+    if (is_above(p, s))
         gopt_table_text(t, GOPT_TONE_BAD, "above the ceiling");
     else if (!isfinite(r->lo) || !isfinite(r->hi) || isnan(s->amdahl_predicted))
         gopt_table_text(t, GOPT_TONE_MUTED, "n/a");
-    else if (s->amdahl_predicted < r->lo)
-        gopt_table_text(t, GOPT_TONE_PLAIN, "more than predicted");
-    else if (s->amdahl_predicted > r->hi)
-        gopt_table_text(t, GOPT_TONE_PLAIN, "less than predicted");
+    else if (side)
+        gopt_table_text(t, GOPT_TONE_PLAIN, side > 0 ? "more than predicted" : "less than predicted");
     else
         gopt_table_text(t, GOPT_TONE_GOOD, "as predicted");
-}
-
-static bool is_above(const gopt_finding_single *s)
-{
-    return s->speedup.lo > s->amdahl_ceiling; /* false for what is unknown */
-}
-
-static bool differs(const gopt_finding_single *s)
-{
-    return isfinite(s->amdahl_predicted) &&
-           (s->amdahl_predicted < s->speedup.lo || s->amdahl_predicted > s->speedup.hi);
 }
 
 /* Do the operators that the pass left alone deny what was measured? Less time in them does not make anything slower
@@ -87,11 +94,11 @@ static void explain_denied(const gopt_page *p, const gopt_finding_single *s)
 
 static void explain(const gopt_page *p, const gopt_finding_single *s)
 {
-    if (is_above(s))
+    if (is_above(p, s))
         explain_above(p, s);
-    else if (s->bottleneck && differs(s) && is_denied(s))
+    else if (s->bottleneck && differs(p, s) && is_denied(s))
         explain_denied(p, s);
-    else if (s->bottleneck && differs(s))
+    else if (s->bottleneck && differs(p, s))
         gopt_document_add(p->d, GOPT_BLOCK_TEXT, GOPT_TONE_PLAIN, "%s: %.3f predicted, %.3f measured: %s.", s->pass,
                           s->amdahl_predicted, s->speedup.value, s->bottleneck);
 }
@@ -106,7 +113,7 @@ static bool has_bodies(const gopt_page *p)
     return false;
 }
 
-static void write_row(gopt_table *t, const gopt_finding_single *s)
+static void write_row(const gopt_page *p, gopt_table *t, const gopt_finding_single *s)
 {
     gopt_table_text(t, GOPT_TONE_PLAIN, "%s", s->pass);
     gopt_table_figure(t, s->share, GOPT_TONE_PLAIN);
@@ -117,7 +124,7 @@ static void write_row(gopt_table *t, const gopt_finding_single *s)
     gopt_table_figure(t, s->amdahl_predicted, GOPT_TONE_PLAIN);
     gopt_page_ratio(t, &s->speedup);
     gopt_table_figure(t, s->amdahl_ceiling, GOPT_TONE_PLAIN);
-    write_agreement(t, s);
+    write_agreement(p, t, s);
 }
 
 static void write(const gopt_page *p)
@@ -130,7 +137,7 @@ static void write(const gopt_page *p)
     gopt_table *t = gopt_table_begin(p->d, columns, GOPT_COUNT(columns));
     for (int i = 0; i < p->c->n_single; i++)
         if (known(&p->c->single[i]))
-            write_row(t, &p->c->single[i]);
+            write_row(p, t, &p->c->single[i]);
     gopt_table_end(t);
     for (int i = 0; i < p->c->n_single; i++)
         if (known(&p->c->single[i]))
@@ -139,7 +146,10 @@ static void write(const gopt_page *p)
         p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
         "f: part of the baseline's time in the operators that the pass touched; S_p: their own speedup. "
         "Predicted 1 / ((1 - f) + f / S_p), ceiling 1 / (1 - f); measured is the speedup end to end. f and "
-        "S_p come from traced runs, whose clock reads cost time.%s",
+        "S_p come from traced runs, whose clock reads cost time. Agreement: as predicted where the interval of "
+        "what was measured holds the prediction, or both differ by no more than the %.1f %% that count as a tie; "
+        "beyond that more or less than predicted; above the ceiling where it is as far above that.%s",
+        100 * gopt_page_beyond(p),
         has_bodies(p) ? " What a pass does in the bodies of If, Loop and Scan is not in f: a trace does not look into "
                         "them."
                       : "");

@@ -31,6 +31,17 @@ static bool has_bodies(const gopt_finding_profile *r)
     return false;
 }
 
+/* Clock reads only add time: with less, the traced run was no slower for another reason. */
+static const char *about_trace(double inflation, double beyond)
+{
+    if (inflation > beyond)
+        return "; times and shares are those of the traced run, in which many short operators have too much.";
+    if (inflation >= -beyond)
+        return ", which is no more than noise: times and shares are those of the traced run and hold for both.";
+    return ", although clock reads only add time: it was timed at another moment, when the machine was faster. The "
+           "shares hold; the times compare with each other, not with latencies elsewhere.";
+}
+
 static void write_profile(const gopt_page *p, const gopt_finding_profile *r)
 {
     static const gopt_column columns[] = {{.title = "operator", .kind = GOPT_COLUMN_TEXT},
@@ -57,11 +68,9 @@ static void write_profile(const gopt_page *p, const gopt_finding_profile *r)
                           "If, Loop and Scan run the steps of their bodies, compiled like all others: what the table "
                           "counts there as native and reference. A trace takes their time as one.");
     if (isfinite(r->inflation))
-        gopt_document_add(
-            p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
-            "The traced run took %.3f times as long as one without clock reads; times and shares are those of the "
-            "traced run, in which many short operators have too much.",
-            r->inflation);
+        gopt_document_add(p->d, GOPT_BLOCK_NOTE, GOPT_TONE_MUTED,
+                          "The traced run took %.3f times as long as one without clock reads%s", r->inflation,
+                          about_trace(log(r->inflation), gopt_page_beyond(p)));
 }
 
 static bool is_traced(const gopt_page *p, int trial)

@@ -32,7 +32,10 @@ static const char *circumstances(const gopt_page *p)
     if (isfinite(n->others))
         gopt_text_add(&t, "; other processes took %.1f %% of the processors' time", 100 * n->others);
     if (isfinite(n->waited))
-        gopt_text_add(&t, "; what was measured waited for a processor for %.1f %% of the time", 100 * n->waited);
+        gopt_text_add(&t,
+                      "; what was measured waited for a processor for %.1f %% of the time, summed over its "
+                      "threads",
+                      100 * n->waited);
     if (isfinite(n->steal))
         gopt_text_add(&t, "; the hypervisor took %.1f %%", 100 * n->steal);
     if (isfinite(n->spread))

@@ -14,6 +14,13 @@ $ gopt inspect chain.onnx --headroom 1M --json | grep -A5 baseline
 			"above":	85,
 			"peak_above":	...,
 			"ran":	true,
+# An index of 100 is refused by a run only, below 101 columns.
+$ echo CAg6dgoqCgF4CgFpCgF1EgF5Ig9TY2F0dGVyRWxlbWVudHMqCwoEYXhpcxgBoAECEgFnKgwIAQgBEAc6AWRCAWkqDwgBCAEQASIEAAAAAEIBdVobCgF4EhYKFAgBEhAKBxIFYmF0Y2gKBRIDc2VxYgkKAXkSBAoCCAFCBAoAEA0= | base64 -d > scatter.onnx
+$ gopt inspect scatter.onnx --headroom 1M | grep -E 'below|largest'
+symbolic dimensions: batch, seq; below with batch=1,seq=32, choose with --shape
+largest batch in 1.00 MiB, with one thread and seq=128 (not as above, where it does not run):
+$ gopt inspect scatter.onnx --headroom 1M --shape batch=7,seq=128 | grep largest
+largest batch in 1.00 MiB, with one thread:
 $ gopt sample-model s.onnx
 s.onnx: ... nodes
 $ gopt inspect s.onnx --headroom 1G | tail -1

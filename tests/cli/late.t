@@ -18,10 +18,13 @@ outputs:
   output float32[...]
 $ gopt inspect branches.gopt --json | grep -A1 '"output"' | tail -1
 			"dtype":	"float32",
-$ gopt trace branches.onnx --pipeline none --seconds 0.01 | tail -1
+$ gopt trace branches.onnx --pipeline none --seconds 0.01 | tail -3
 as imported                 ... 320 B        n/a ...
+predicted is n/a where steps run bodies of If, Loop or Scan or have shapes known only at run time, which no cost
+model of a kernel covers: 1 step here
 $ gopt trace branches.onnx --pipeline none --seconds 0.01 --json | grep predicted
 			"predicted":	null,
+			"unpredicted":	1,
 # Reshaped to as many rows as an input says, 256 by what it is compared with: only 512 elements are enough, and only a
 # run can know.
 $ echo CAgSADroAQoTCgFuCgRyb3dzEgFlIgVFcXVhbAoXCgFuCgR6ZXJvEgFzIglVbnNxdWVlemUKIAoBcwoDdHdvEgF0IgZDb25jYXQqCwoEYXhpcxgAoAECChYKAXgKAXQSBWlucHV0IgdSZXNoYXBlEgFnKhIQB0IEcm93c0oIAAEAAAAAAAAqFAgBEAdCBHplcm9KCAAAAAAAAAAAKhMIARAHQgN0d29KCAIAAAAAAAAAWhMKAXgSDgoMCAESCAoGEgRzaXplWgsKAW4SBgoECAcSAGINCgVpbnB1dBIECgIIAWILCgFlEgYKBAgJEgBCBAoAEA0= | base64 -d > late.onnx

@@ -94,6 +94,12 @@ $ gopt-tune a --max-memory 0
 $ gopt report a --max-memory 0
 ! gopt: --max-memory: '0': a size of a byte to 4 PiB, such as 512M or 2G, expected, or none for no limit
 = 2
+$ gopt inspect a --headroom 0
+! gopt: --headroom: '0': a size above 0, such as 512M or 2G, expected
+= 2
+$ gopt inspect a --headroom none
+! gopt: --headroom: 'none': a size above 0, such as 512M or 2G, expected
+= 2
 $ gopt-tune a --max-memory -1
 ! gopt-tune: --max-memory: '-1': a size of a byte to 4 PiB, such as 512M or 2G, expected, or none for no limit
 = 2

@@ -99,7 +99,7 @@ static gopt_status run(void *opts, const char *const *operand, int n, gopt_err *
 
 static const gopt_option rows[] = {
     {"--shape", 0, "NAME=N,..", gopt_parse_shapes, offsetof(options, shapes), "sizes of a model's symbolic dimensions"},
-    {"--headroom", 0, "SIZE", gopt_parse_bytes, offsetof(options, headroom),
+    {"--headroom", 0, "SIZE", gopt_parse_some_bytes, offsetof(options, headroom),
      "the largest batch of a model that fits so much memory, before and after optimization"},
     {"--verbose", 'v', NULL, NULL, offsetof(options, verbose),
      "every step of a bundle, trial of a study, knob of a manifest"},
@@ -113,7 +113,8 @@ const gopt_command gopt_command_inspect = {
     .most = 1,
     .doc = "Says what is in a file: statistics, operator coverage, shapes, memory, choices, trials.",
     .more = "A model's operators are counted by what runs them without any optimization: native kernels or the "
-            "reference. The batch of --headroom is found by compiling and verified by one run within the limit; what\n"
+            "reference. The batch of --headroom is found by compiling and verified by one run within the limit, with\n"
+            "sizes of the other dimensions that the model runs with for batches of 1, 2 and 3 without the limit; what\n"
             "counts is weights, activations, workspace and runtime of one engine, not the caller's inputs.\n\n"
             "Examples:\n"
             "  gopt inspect net.onnx --shape batch=8\n"

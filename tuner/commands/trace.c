@@ -41,6 +41,7 @@ typedef struct row {
     int steps, native, generated, reference;
     size_t arena, arena_bound; /* bodies included */
     double predicted_ns;
+    int unpredicted; /* steps without a prediction: their shapes are known only at run time, or they have bodies */
     gopt_estimate latency;
     bool measured; /* false: the pass changed nothing, all but its time is that of the row before */
 } row;
@@ -84,13 +85,22 @@ static void switch_off_after(gopt_config *c, const trace *t, int cut)
     gopt_config_normalize(c);
 }
 
-/* Of all steps together. NAN where there is none: the shapes of a step are known only at run time, or it has bodies. */
+/* How long a body runs, and which, only a run tells, as what a step costs whose shapes only a run tells. */
+static int count_unpredicted(const gopt_plan *p)
+{
+    int n = 0;
+    for (int i = 0; i < p->n_steps; i++)
+        n += p->steps[i].n_bodies || gopt_step_is_late(p, &p->steps[i]);
+    return n;
+}
+
+/* Of all steps together; NAN where there is none. */
 static double predict(const gopt_plan *p)
 {
     double ns = 0;
     for (int i = 0; i < p->n_steps; i++)
-        ns += p->steps[i].n_bodies || gopt_step_is_late(p, &p->steps[i]) ? NAN : 1e9 * p->steps[i].cost_s;
-    return ns > 0 ? ns : NAN;
+        ns += 1e9 * p->steps[i].cost_s;
+    return ns > 0 && !count_unpredicted(p) ? ns : NAN;
 }
 
 static void fill_plan(row *r, const gopt_plan *p, const gopt_compile_log *log)
@@ -102,6 +112,7 @@ static void fill_plan(row *r, const gopt_plan *p, const gopt_compile_log *log)
     r->arena = log->arena_bytes;
     r->arena_bound = log->arena_bound;
     r->predicted_ns = predict(p);
+    r->unpredicted = count_unpredicted(p);
 }
 
 static gopt_status measure(const trace *t, row *r, const gopt_plan *p, const gopt_tensor *const *in, gopt_err *e)
@@ -242,6 +253,22 @@ static void text_row(const trace *t, int i, gopt_text *out)
     gopt_text_put(out, "\n");
 }
 
+static void text_unpredicted(const trace *t, gopt_text *out)
+{
+    int least = INT_MAX, most = 0;
+    for (int i = 0; i <= t->out->n; i++) {
+        least = GOPT_MIN(least, t->out->row[i].unpredicted);
+        most = GOPT_MAX(most, t->out->row[i].unpredicted);
+    }
+    if (most == 0)
+        return;
+    gopt_text_put(out, "predicted is n/a where steps run bodies of If, Loop or Scan or have shapes known only at run "
+                       "time, which no cost\nmodel of a kernel covers: ");
+    if (least < most)
+        gopt_text_add(out, "%d to ", least);
+    gopt_text_add(out, "%d step%s here\n", most, most == 1 ? "" : "s");
+}
+
 static gopt_status tell_text(const trace *t, gopt_err *e)
 {
     gopt_text out = {0};
@@ -253,6 +280,7 @@ static gopt_status tell_text(const trace *t, gopt_err *e)
                   "gener.", "refer.", "activat.", "predicted", "pass took", "latency [95 %]");
     for (int i = 0; i <= t->out->n; i++)
         text_row(t, i, &out);
+    text_unpredicted(t, &out);
     gopt_status s = out.failed ? gopt_oom(e) : GOPT_OK;
     fputs(gopt_text_str(&out), stdout);
     gopt_text_fini(&out);
@@ -279,6 +307,7 @@ static gopt_status tell_json(const trace *t, gopt_err *e)
         gopt_json_number(o, "arena_after", (double)r->arena);
         gopt_json_number(o, "arena_bound", (double)r->arena_bound);
         gopt_json_number(o, "predicted", round(r->predicted_ns));
+        gopt_json_number(o, "unpredicted", r->unpredicted);
         gopt_json_number(o, "pass_ns", i ? (double)r->pass_ns : (double)NAN);
         gopt_json_number(o, "latency", round(r->latency.value));
         gopt_json_number(o, "latency_lo", round(r->latency.lo));
@@ -337,7 +366,8 @@ const gopt_command gopt_command_trace = {
     .more =
         "Nodes are counted after import, which makes constants weights and puts functions in their places.\n"
         "Each row is the pipeline cut off after that pass, compiled and timed. Rows are timed one after the other, so\n"
-        "small differences are noise: gopt bench --against compares two in turns.\n\n"
+        "small differences are noise: gopt bench --against compares two in turns. The predicted cost is the sum of\n"
+        "what the cost models of kernels say; n/a where a step can have none, of which a line below then says why.\n\n"
         "Examples:\n"
         "  gopt trace net.onnx\n"
         "  gopt trace net.onnx --shape batch=8 --pipeline fold_const,fuse_chain,reuse_memory\n",
