@@ -44,41 +44,23 @@ static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target 
     gopt_rnn_prepare(spec, g, &kind, t);
 }
 
-static void load_gates(const gopt_rnn_step *s, int first, int last)
-{
-    for (int gate = first; gate <= last; gate++)
-        for (int64_t b = 0; b < s->n->batch; b++)
-            memcpy(gopt_rnn_gate(s, gate) + b * s->n->simd->nr, gopt_rnn_input(s, gate, b),
-                   (size_t)s->cols * sizeof(float));
-}
-
-/* The recurrent bias of the hidden gate, which the reset gate scales too. */
-static void load_bias(const gopt_rnn_step *s)
-{
-    const gopt_rnn *n = s->n;
-    const float *bias = n->bias ? (const float *)s->t->in[3] + s->dir * 6 * n->hidden + 5 * n->hidden + s->first : NULL;
-    for (int64_t b = 0; b < n->batch; b++)
-        for (int64_t i = 0; i < s->cols; i++)
-            gopt_rnn_gate(s, 2)[b * n->simd->nr + i] = bias ? bias[i] : 0;
-}
-
-/* Where the panel's units of sequence b lie in a batch x hidden state. */
-static int64_t place(const gopt_rnn_step *s, int64_t b)
-{
-    return b * s->n->hidden + s->first;
-}
-
+/* The recurrent part of the hidden gate gathers apart from the input's, with its own bias. */
 static void reset_after(const gopt_rnn_step *s)
 {
     const gopt_rnn *n = s->n;
-    load_gates(s, 0, 1);
-    load_bias(s);
-    gopt_rnn_multiply(s, s->h, 0, 2);
-    for (int64_t b = 0; b < n->batch; b++) {
-        const float *gate[3];
-        for (int i = 0; i < 3; i++)
-            gate[i] = gopt_rnn_gate(s, i) + b * n->simd->nr;
-        n->simd->gru_cell(s->cols, gate, gopt_rnn_input(s, 2, b), s->h + place(s, b), s->next + place(s, b));
+    int64_t width = n->simd->width;
+    float *room = s->room + n->at.gates;
+    const float *apart = (const float *)s->t->workspace + n->at.apart + (s->dir * n->panels + s->panel) * width;
+    for (int64_t b = 0; b < s->rows; b++) {
+        float *sums = room + b * n->columns;
+        memcpy(sums, s->sums + b * n->columns, (size_t)(s->panels * 3 * width) * sizeof *sums);
+        for (int64_t i = 0; i < s->panels; i++)
+            memcpy(sums + (3 * i + 2) * width, apart + i * width, (size_t)width * sizeof *sums);
+    }
+    gopt_rnn_multiply(s, s->h, 0, 3, room);
+    for (int64_t b = 0; b < s->rows; b++) {
+        int64_t at = b * n->hidden + s->first;
+        n->simd->gru_cell(s->units, room + b * n->columns, s->sums + b * n->columns, s->h + at, s->next + at);
     }
 }
 
@@ -86,48 +68,45 @@ static void reset_after(const gopt_rnn_step *s)
 static void reset_first(const gopt_rnn_step *s, float *z, float *reset)
 {
     const gopt_rnn *n = s->n;
-    load_gates(s, 0, 1);
-    gopt_rnn_multiply(s, s->h, 0, 1);
-    for (int64_t b = 0; b < n->batch; b++) {
-        const float *gate[] = {gopt_rnn_gate(s, 0) + b * n->simd->nr, gopt_rnn_gate(s, 1) + b * n->simd->nr};
-        n->simd->gru_reset(s->cols, gate, s->h + place(s, b), z + place(s, b), reset + place(s, b));
+    gopt_rnn_multiply(s, s->h, 0, 2, s->sums);
+    for (int64_t b = 0; b < s->rows; b++) {
+        int64_t at = b * n->hidden + s->first;
+        n->simd->gru_reset(s->units, s->sums + b * n->columns, s->h + at, z + at, reset + at);
     }
 }
 
 static void update(const gopt_rnn_step *s, const float *z, const float *reset)
 {
     const gopt_rnn *n = s->n;
-    load_gates(s, 2, 2);
-    gopt_rnn_multiply(s, reset, 2, 2);
-    for (int64_t b = 0; b < n->batch; b++)
-        n->simd->gru_update(s->cols, z + place(s, b), gopt_rnn_gate(s, 2) + b * n->simd->nr, s->h + place(s, b),
-                            s->next + place(s, b));
+    gopt_rnn_multiply(s, reset, 2, 1, s->sums);
+    for (int64_t b = 0; b < s->rows; b++) {
+        int64_t at = b * n->hidden + s->first;
+        n->simd->gru_update(s->units, s->sums + b * n->columns, z + at, s->h + at, s->next + at);
+    }
 }
 
 /* The room of a cell state, which there is none of, holds r * h. */
-static void panel(const gopt_rnn_step *s, int phase)
+static void advance(const gopt_rnn_step *s, int phase)
 {
     const gopt_rnn *n = s->n;
-    float *room = (float *)s->t->workspace + s->dir * n->batch * n->hidden;
+    float *room = (float *)s->t->workspace + gopt_rnn_state(s) - s->first;
     if (n->reset_after)
         reset_after(s);
     else if (phase == 0)
         reset_first(s, room + n->at.z, room + n->at.c);
     else
         update(s, room + n->at.z, room + n->at.c);
-    if (n->reset_after || phase == 1)
-        gopt_rnn_finish(s);
 }
 
 static void run(const gopt_task *t)
 {
-    gopt_rnn_run(t->spec, t, panel);
+    gopt_rnn_run(t->spec, t, advance);
 }
 
 const gopt_kernel gopt_kernel_gru_f32 = {
     .name = "gru_f32",
-    .doc = "GRU, a phase for each time step",
-    .revision = 1,
+    .doc = "GRU with its usual activations",
+    .revision = 2,
     .fits = fits,
     .cost = cost,
     .work = work,

@@ -1,6 +1,4 @@
 /* lstm_f32: LSTM with its usual activations. */
-#include <string.h>
-
 #include "cpu/rnn.h"
 
 static const gopt_rnn_kind kind = {
@@ -45,34 +43,26 @@ static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target 
     gopt_rnn_prepare(spec, g, &kind, t);
 }
 
-static void panel(const gopt_rnn_step *s, int phase)
+static void advance(const gopt_rnn_step *s, int phase)
 {
     const gopt_rnn *n = s->n;
     (void)phase;
-    for (int gate = 0; gate < 4; gate++)
-        for (int64_t b = 0; b < n->batch; b++)
-            memcpy(gopt_rnn_gate(s, gate) + b * n->simd->nr, gopt_rnn_input(s, gate, b),
-                   (size_t)s->cols * sizeof(float));
-    gopt_rnn_multiply(s, s->h, 0, 3);
-    for (int64_t b = 0; b < n->batch; b++) {
-        const float *gate[4];
-        for (int i = 0; i < 4; i++)
-            gate[i] = gopt_rnn_gate(s, i) + b * n->simd->nr;
-        float *c = (float *)s->t->workspace + n->at.c + (s->dir * n->batch + b) * n->hidden + s->first;
-        n->simd->lstm_cell(s->cols, gate, c, s->next + b * n->hidden + s->first);
-    }
-    gopt_rnn_finish(s);
+    gopt_rnn_multiply(s, s->h, 0, 4, s->sums);
+    for (int64_t b = 0; b < s->rows; b++)
+        n->simd->lstm_cell(s->units, s->sums + b * n->columns,
+                           (float *)s->t->workspace + n->at.c + gopt_rnn_state(s) + b * n->hidden,
+                           s->next + b * n->hidden + s->first);
 }
 
 static void run(const gopt_task *t)
 {
-    gopt_rnn_run(t->spec, t, panel);
+    gopt_rnn_run(t->spec, t, advance);
 }
 
 const gopt_kernel gopt_kernel_lstm_f32 = {
     .name = "lstm_f32",
-    .doc = "LSTM, a phase for each time step",
-    .revision = 1,
+    .doc = "LSTM with its usual activations",
+    .revision = 2,
     .fits = fits,
     .cost = cost,
     .work = work,

@@ -37,28 +37,36 @@ static int64_t aligned(int64_t floats)
 
 static int64_t packed_w(const gopt_rnn *n)
 {
-    return n->dirs * n->panels_w * n->simd->nr * n->input;
+    return n->dirs * gopt_ceil_div(n->columns, n->simd->nr) * n->simd->nr * n->input;
 }
 
 static int64_t packed_r(const gopt_rnn *n)
 {
-    return n->dirs * n->kind.gates * n->panels_r * n->simd->nr * n->hidden;
+    return n->dirs * n->columns * n->hidden;
 }
 
-static void lay_out(gopt_rnn *n, int parts)
+/* Sequences of the longest chain. */
+static int64_t rows_of(const gopt_rnn *n)
+{
+    return n->chained ? gopt_ceil_div(n->batch, n->splits) : n->batch;
+}
+
+static void lay_out(gopt_rnn *n)
 {
     gopt_rnn_room *r = &n->at;
-    int64_t state = n->dirs * n->batch * n->hidden;
+    int64_t state = n->dirs * n->batch * n->hidden, rows = rows_of(n);
     r->w = aligned(gopt_ceil_div(n->seq * n->batch, n->simd->mr) * n->simd->mr * n->input);
     r->r = r->w + aligned(n->pack_w ? packed_w(n) : 0);
     r->sums = r->r + aligned(n->pack_r ? packed_r(n) : 0);
-    r->h = r->sums + aligned(n->seq * n->batch * n->dirs * n->kind.gates * n->hidden);
+    r->bias = r->sums + aligned(n->seq * n->batch * n->dirs * n->columns);
+    r->apart = r->bias + aligned(n->dirs * n->columns);
+    r->h = r->apart + aligned(n->dirs * n->panels * n->simd->width);
     r->c = r->h + aligned(2 * state);
     r->z = r->c + aligned(state);
     r->parts = r->z + aligned(state);
-    r->gates = aligned(gopt_ceil_div(n->batch, n->simd->mr) * n->simd->mr * n->hidden);
-    r->part = r->gates + aligned(GOPT_RNN_GATES * n->batch * n->simd->nr);
-    r->total = r->parts + parts * r->part;
+    r->gates = aligned(gopt_ceil_div(rows, n->simd->mr) * n->simd->mr * n->hidden);
+    r->part = r->gates + aligned(n->reset_after ? rows * n->columns : 0);
+    r->total = r->parts + n->parts * r->part;
 }
 
 bool gopt_rnn_of(gopt_rnn *n, const gopt_group *g, const gopt_rnn_kind *kind, const gopt_target *t)
@@ -80,10 +88,10 @@ bool gopt_rnn_of(gopt_rnn *n, const gopt_group *g, const gopt_rnn_kind *kind, co
     n->y_c = kind->cell && wanted(g, 2);
     n->pack_w = !g->in[W].packed;
     n->pack_r = !g->in[R].packed;
-    n->reset_after = gopt_attr_int(g->attrs, "linear_before_reset", 0);
+    n->reset_after = !kind->cell && gopt_attr_int(g->attrs, "linear_before_reset", 0);
     n->steps_phases = kind->cell || n->reset_after ? 1 : 2;
-    n->panels_w = gopt_ceil_div(kind->gates * n->hidden, n->simd->nr);
-    n->panels_r = gopt_ceil_div(n->hidden, n->simd->nr);
+    n->panels = gopt_ceil_div(n->hidden, n->simd->width);
+    n->columns = n->panels * kind->gates * n->simd->width;
     return n->seq > 0 && n->batch > 0 && n->input > 0 && n->hidden > 0;
 }
 
@@ -93,21 +101,34 @@ double gopt_rnn_flops(const gopt_rnn *n)
     return gates * (2.0 * (double)(n->input + n->hidden) + 40);
 }
 
+/* Chains need no barriers, but each reads all weights of its direction in every step: where a batch would have to be
+ * split for them, those must fit in the second cache. */
+static void divide(gopt_rnn *n, const gopt_target *t)
+{
+    double flops = gopt_rnn_flops(n);
+    int phases = n->steps_phases * (int)n->seq;
+    n->parts = gopt_parts(t, flops, 0);
+    n->splits = (int)GOPT_MIN(n->batch, GOPT_MAX(1, n->parts / n->dirs));
+    /* Every phase ends in a barrier: what counts is the work of one. */
+    bool barriers_pay = gopt_parts(t, flops / phases, 0) > 1;
+    bool stays = n->columns * n->hidden * (int64_t)sizeof(float) <= (int64_t)(t->l2 / 2);
+    n->chained = !barriers_pay || (n->dirs * n->splits >= n->parts && (n->splits == 1 || stays));
+    lay_out(n);
+}
+
 gopt_work gopt_rnn_work(const gopt_group *g, const gopt_rnn_kind *kind, const gopt_target *t)
 {
     gopt_rnn n;
-    gopt_rnn_of(&n, g, kind, t);
-    int phases = 2 + n.steps_phases * (int)n.seq;
-    /* Every phase ends in a barrier: what counts is the work of one. */
-    int parts = gopt_parts(t, gopt_rnn_flops(&n) / phases * 2, 0);
-    lay_out(&n, parts);
-    return (gopt_work){.parts = parts, .phases = phases, .workspace = (size_t)n.at.total * sizeof(float)};
+    gopt_rnn_prepare(&n, g, kind, t);
+    return (gopt_work){.parts = n.parts,
+                       .phases = 2 + (n.chained ? 1 : n.steps_phases * (int)n.seq),
+                       .workspace = (size_t)n.at.total * sizeof(float)};
 }
 
 void gopt_rnn_prepare(gopt_rnn *n, const gopt_group *g, const gopt_rnn_kind *kind, const gopt_target *t)
 {
     gopt_rnn_of(n, g, kind, t);
-    lay_out(n, gopt_rnn_work(g, kind, t).parts);
+    divide(n, t);
 }
 
 size_t gopt_rnn_packed_bytes(const gopt_group *g, const gopt_rnn_kind *kind, const gopt_target *t, int k)
@@ -118,56 +139,78 @@ size_t gopt_rnn_packed_bytes(const gopt_group *g, const gopt_rnn_kind *kind, con
     return (size_t)(k == W ? packed_w(&n) : packed_r(&n)) * sizeof(float);
 }
 
-/* All gates of a direction as one matrix. */
-static gopt_packing packing_w(const gopt_rnn *n, const float *src, float *dst, int64_t dir)
+/* One vector of a gate's columns, of one direction's weights, in panels whose rows are `unit` floats. */
+static void lay_column(const gopt_rnn *n, const float *src, int64_t k, int64_t unit, int64_t i, float *dst)
 {
-    int64_t rows = n->kind.gates * n->hidden;
-    return (gopt_packing){.src = src + dir * rows * n->input,
-                          .n = rows,
-                          .k = n->input,
-                          .step = n->input,
-                          .depth = 1,
-                          .unit = n->simd->nr,
-                          .scale = 1,
-                          .dst = dst + dir * n->panels_w * n->simd->nr * n->input,
-                          .last = n->panels_w};
+    int64_t width = n->simd->width, unit_of = i / n->kind.gates * width, at = i * width;
+    int64_t cols = GOPT_MIN(width, n->hidden - unit_of);
+    dst += at / unit * unit * k + at % unit;
+    for (int64_t p = 0; p < k && cols < width; p++)
+        memset(dst + p * unit + cols, 0, (size_t)(width - cols) * sizeof *dst);
+    n->simd->transpose(dst, unit, src + (i % n->kind.gates * n->hidden + unit_of) * k, k, k, cols);
 }
 
-/* One gate of a direction: i counts both. */
-static gopt_packing packing_r(const gopt_rnn *n, const float *src, float *dst, int64_t i)
+/* A share of the weights of all directions: W for gemm, R in panels that hold all gates of some units. */
+static void lay_share(const gopt_rnn *n, int operand, const float *src, float *dst, int part, int parts)
 {
-    return (gopt_packing){.src = src + i * n->hidden * n->hidden,
-                          .n = n->hidden,
-                          .k = n->hidden,
-                          .step = n->hidden,
-                          .depth = 1,
-                          .unit = n->simd->nr,
-                          .scale = 1,
-                          .dst = dst + i * n->panels_r * n->simd->nr * n->hidden,
-                          .last = n->panels_r};
+    int64_t lo, hi, columns = n->columns / n->simd->width, k = operand == W ? n->input : n->hidden;
+    int64_t unit = operand == W ? n->simd->nr : n->kind.gates * n->simd->width;
+    gopt_share(n->dirs * columns, 1, part, parts, &lo, &hi);
+    for (; lo < hi; lo++) {
+        int64_t dir = lo / columns;
+        lay_column(n, src + dir * n->kind.gates * n->hidden * k, k, unit, lo % columns,
+                   dst + dir * gopt_ceil_div(n->columns, unit) * unit * k);
+    }
 }
 
 void gopt_rnn_pack(const gopt_group *g, const gopt_rnn_kind *kind, const gopt_target *t, int k, void *dst)
 {
     gopt_rnn n;
     gopt_rnn_of(&n, g, kind, t);
-    for (int64_t i = 0; i < n.dirs * (k == W ? 1 : n.kind.gates); i++) {
-        gopt_packing p = k == W ? packing_w(&n, g->in[W].constant, dst, i) : packing_r(&n, g->in[R].constant, dst, i);
-        n.simd->pack(&p);
-    }
+    memset(dst, 0, gopt_rnn_packed_bytes(g, kind, t, k)); /* a last panel may not be full */
+    lay_share(&n, k, g->in[k].constant, dst, 0, 1);
 }
 
-static void pack_share(const gopt_rnn *n, const gopt_task *t, gopt_packing p)
+/* Biases of a direction as the sums lie: the recurrent ones too, but where the reset gate comes between. */
+static void lay_bias(const gopt_rnn *n, const float *bias, int64_t dir, float *dst, float *apart)
 {
-    gopt_share(p.last, 1, t->part, t->parts, &p.first, &p.last);
-    n->simd->pack(&p);
+    int64_t all = n->kind.gates * n->hidden, width = n->simd->width;
+    bias += dir * 2 * all;
+    for (int64_t unit = 0; unit < n->hidden; unit += width)
+        for (int gate = 0; gate < n->kind.gates; gate++, dst += width) {
+            const float *from = bias + gate * n->hidden + unit;
+            size_t units = (size_t)GOPT_MIN(width, n->hidden - unit);
+            bool between = n->reset_after && gate == 2;
+            if (between) {
+                memcpy(dst, from, units * sizeof *dst);
+                memcpy(apart + unit, from + all, units * sizeof *dst);
+            } else {
+                n->simd->add(dst, from, from + all, (int64_t)units);
+            }
+        }
 }
 
-/* Phase 0: everything packed, and the states before the first step. */
+static void begin_states(const gopt_rnn *n, const gopt_task *t)
+{
+    float *room = t->workspace;
+    size_t state = (size_t)(n->dirs * n->batch * n->hidden) * sizeof *room;
+    memset(room + n->at.bias, 0, (size_t)(n->at.h - n->at.bias) * sizeof *room);
+    for (int64_t dir = 0; dir < n->dirs && n->bias; dir++)
+        lay_bias(n, t->in[B], dir, room + n->at.bias + dir * n->columns,
+                 room + n->at.apart + dir * n->panels * n->simd->width);
+    memset(room + n->at.h, 0, state);
+    memset(room + n->at.c, 0, state);
+    if (n->first_h)
+        memcpy(room + n->at.h, t->in[FIRST_H], state);
+    if (n->first_c)
+        memcpy(room + n->at.c, t->in[FIRST_C], state);
+}
+
+/* Phase 0: everything packed, and what is there before the first step. */
 static void begin(const gopt_rnn *n, const gopt_task *t)
 {
     float *room = t->workspace;
-    int64_t state = n->dirs * n->batch * n->hidden, rows = n->seq * n->batch;
+    int64_t rows = n->seq * n->batch;
     gopt_packing x = {.src = t->in[X],
                       .n = rows,
                       .k = n->input,
@@ -175,46 +218,29 @@ static void begin(const gopt_rnn *n, const gopt_task *t)
                       .depth = 1,
                       .unit = n->simd->mr,
                       .scale = 1,
-                      .dst = room + n->at.x,
-                      .last = gopt_ceil_div(rows, n->simd->mr)};
-    pack_share(n, t, x);
-    for (int64_t i = 0; n->pack_w && i < n->dirs; i++)
-        pack_share(n, t, packing_w(n, t->in[W], room + n->at.w, i));
-    for (int64_t i = 0; n->pack_r && i < n->dirs * n->kind.gates; i++)
-        pack_share(n, t, packing_r(n, t->in[R], room + n->at.r, i));
-    if (t->part > 0)
-        return;
-    memset(room + n->at.h, 0, (size_t)(2 * state) * sizeof *room);
-    memset(room + n->at.c, 0, (size_t)state * sizeof *room);
-    if (n->first_h)
-        memcpy(room + n->at.h, t->in[FIRST_H], (size_t)state * sizeof *room);
-    if (n->first_c)
-        memcpy(room + n->at.c, t->in[FIRST_C], (size_t)state * sizeof *room);
-}
-
-/* The bias of gate column i: the recurrent one too, but where the reset gate comes between. */
-static float bias_at(const gopt_rnn *n, const float *bias, int64_t dir, int64_t i)
-{
-    int64_t all = n->kind.gates * n->hidden;
-    bool apart = !n->kind.cell && n->reset_after && i >= 2 * n->hidden;
-    bias += dir * 2 * all;
-    return bias[i] + (apart ? 0 : bias[all + i]);
+                      .dst = room + n->at.x};
+    gopt_share(gopt_ceil_div(rows, n->simd->mr), 1, t->part, t->parts, &x.first, &x.last);
+    n->simd->pack(&x);
+    if (n->pack_w)
+        lay_share(n, W, t->in[W], room + n->at.w, t->part, t->parts);
+    if (n->pack_r)
+        lay_share(n, R, t->in[R], room + n->at.r, t->part, t->parts);
+    if (t->part == 0)
+        begin_states(n, t);
 }
 
 /* Phase 1: the input's part of all gates, for every step at once. */
 static void project(const gopt_rnn *n, const gopt_task *t)
 {
     float *room = t->workspace;
-    int64_t lo, hi, rows = n->seq * n->batch, all = n->kind.gates * n->hidden, nr = n->simd->nr;
+    int64_t lo, hi, rows = n->seq * n->batch, nr = n->simd->nr, panels = gopt_ceil_div(n->columns, nr);
     const float *w = n->pack_w ? room + n->at.w : t->in[W];
-    gopt_share(n->dirs * n->panels_w, 1, t->part, t->parts, &lo, &hi);
+    gopt_share(n->dirs * panels, 1, t->part, t->parts, &lo, &hi);
     for (; lo < hi; lo++) {
-        int64_t dir = lo / n->panels_w, j = lo % n->panels_w * nr, cols = GOPT_MIN(nr, all - j);
-        float *sums = room + n->at.sums + dir * rows * all + j;
-        for (int64_t i = 0; i < cols && n->bias; i++)
-            sums[i] = bias_at(n, t->in[B], dir, j + i);
-        for (int64_t row = 1; row < rows && n->bias; row++)
-            memcpy(sums + row * all, sums, (size_t)cols * sizeof *sums);
+        int64_t dir = lo / panels, j = lo % panels * nr, cols = GOPT_MIN(nr, n->columns - j);
+        float *sums = room + n->at.sums + dir * rows * n->columns + j;
+        for (int64_t row = 0; row < rows; row++)
+            memcpy(sums + row * n->columns, room + n->at.bias + dir * n->columns + j, (size_t)cols * sizeof *sums);
         gopt_gemm g = {.m = rows,
                        .n = cols,
                        .k = n->input,
@@ -223,91 +249,155 @@ static void project(const gopt_rnn *n, const gopt_task *t)
                        .b = w + lo * nr * n->input,
                        .b_row = nr,
                        .c = sums,
-                       .c_row = all,
-                       .accumulate = n->bias};
-        n->simd->gemm(&g);
-    }
-}
-
-const float *gopt_rnn_input(const gopt_rnn_step *s, int gate, int64_t b)
-{
-    const gopt_rnn *n = s->n;
-    int64_t all = n->kind.gates * n->hidden, row = (s->dir * n->seq + s->time) * n->batch + b;
-    return (const float *)s->t->workspace + n->at.sums + row * all + gate * n->hidden + s->first;
-}
-
-float *gopt_rnn_gate(const gopt_rnn_step *s, int gate)
-{
-    return s->room + s->n->at.gates + gate * s->n->batch * s->n->simd->nr;
-}
-
-void gopt_rnn_multiply(const gopt_rnn_step *s, const float *vectors, int first_gate, int last_gate)
-{
-    const gopt_rnn *n = s->n;
-    int64_t nr = n->simd->nr;
-    const float *r = n->pack_r ? (const float *)s->t->workspace + n->at.r : s->t->in[R];
-    gopt_packing p = {.src = vectors,
-                      .n = n->batch,
-                      .k = n->hidden,
-                      .step = n->hidden,
-                      .depth = 1,
-                      .unit = n->simd->mr,
-                      .scale = 1,
-                      .dst = s->room,
-                      .last = gopt_ceil_div(n->batch, n->simd->mr)};
-    n->simd->pack(&p);
-    for (int gate = first_gate; gate <= last_gate; gate++) {
-        int64_t panel = (s->dir * n->kind.gates + gate) * n->panels_r + s->panel;
-        gopt_gemm g = {.m = n->batch,
-                       .n = s->cols,
-                       .k = n->hidden,
-                       .a = s->room,
-                       .a_tile = n->hidden * n->simd->mr,
-                       .b = r + panel * nr * n->hidden,
-                       .b_row = nr,
-                       .c = gopt_rnn_gate(s, gate),
-                       .c_row = nr,
+                       .c_row = n->columns,
                        .accumulate = true};
         n->simd->gemm(&g);
     }
 }
 
-void gopt_rnn_finish(const gopt_rnn_step *s)
+/* Several sequences: their vectors packed, then a product for each panel. */
+static void multiply_rows(const gopt_rnn_step *s, const float *vectors, const float *weights, int64_t n, float *sums)
+{
+    const gopt_simd *simd = s->n->simd;
+    int64_t k = s->n->hidden, row = s->n->kind.gates * simd->width;
+    gopt_packing p = {.src = vectors,
+                      .n = s->rows,
+                      .k = k,
+                      .step = k,
+                      .depth = 1,
+                      .unit = simd->mr,
+                      .scale = 1,
+                      .dst = s->room,
+                      .last = gopt_ceil_div(s->rows, simd->mr)};
+    simd->pack(&p);
+    for (int64_t i = 0; i < s->panels; i++) {
+        gopt_gemm g = {.m = s->rows,
+                       .n = n,
+                       .k = k,
+                       .a = s->room,
+                       .a_tile = k * simd->mr,
+                       .b = weights + i * row * k,
+                       .b_panel = simd->nr,
+                       .b_row = row,
+                       .c = sums + i * row,
+                       .c_row = s->n->columns,
+                       .accumulate = true};
+        simd->gemm(&g);
+    }
+}
+
+void gopt_rnn_multiply(const gopt_rnn_step *s, const float *vectors, int gate, int gates, float *sums)
 {
     const gopt_rnn *n = s->n;
-    size_t bytes = (size_t)s->cols * sizeof(float);
-    bool last = s->step == n->seq - 1;
-    for (int64_t b = 0; b < n->batch; b++) {
-        const float *h = s->next + b * n->hidden + s->first;
-        int64_t state = (s->dir * n->batch + b) * n->hidden + s->first;
-        if (n->y)
-            memcpy((float *)s->t->out[0] + s->time * n->dirs * n->batch * n->hidden + state, h, bytes);
-        if (n->y_h && last)
-            memcpy((float *)s->t->out[1] + state, h, bytes);
-        if (n->y_c && last)
+    int64_t width = n->simd->width, row = n->kind.gates * width;
+    const float *r = n->pack_r ? (const float *)s->t->workspace + n->at.r : s->t->in[R];
+    r += (s->dir * n->columns + s->panel * row) * n->hidden + gate * width;
+    sums += gate * width;
+    if (s->rows > 1) {
+        multiply_rows(s, vectors, r, gates * width, sums);
+        return;
+    }
+    /* Back and forth in turns: what the last step read at its end is still in the first cache. */
+    gopt_state_product p = {.x = vectors,
+                            .k = n->hidden,
+                            .b = r,
+                            .b_row = row,
+                            .b_panel = row * n->hidden,
+                            .vectors = gates,
+                            .panels = s->panels,
+                            .sums = sums,
+                            .sums_panel = row,
+                            .backwards = s->step % 2};
+    n->simd->state_product(&p);
+}
+
+int64_t gopt_rnn_state(const gopt_rnn_step *s)
+{
+    return (s->dir * s->n->batch + s->row) * s->n->hidden + s->first;
+}
+
+/* Hands the last states out. */
+static void finish(const gopt_rnn_step *s)
+{
+    const gopt_rnn *n = s->n;
+    size_t bytes = (size_t)s->units * sizeof(float);
+    for (int64_t b = 0; b < s->rows; b++) {
+        int64_t state = gopt_rnn_state(s) + b * n->hidden;
+        if (n->y_h)
+            memcpy((float *)s->t->out[1] + state, s->next + b * n->hidden + s->first, bytes);
+        if (n->y_c)
             memcpy((float *)s->t->out[2] + state, (const float *)s->t->workspace + n->at.c + state, bytes);
     }
 }
 
-void gopt_rnn_run(const gopt_rnn *n, const gopt_task *t, void (*panel)(const gopt_rnn_step *s, int phase))
+/* States lie in output Y where there is one, else in two places in turns. */
+static float *states(const gopt_rnn_step *s, int64_t step)
 {
-    float *room = t->workspace;
-    int64_t lo, hi, state = n->batch * n->hidden;
-    if (t->phase < 2) {
-        (t->phase == 0 ? begin : project)(n, t);
-        return;
-    }
-    gopt_rnn_step s = {.n = n, .t = t, .step = (t->phase - 2) / n->steps_phases};
-    s.room = room + n->at.parts + t->part * n->at.part;
-    gopt_share(n->dirs * n->panels_r, 1, t->part, t->parts, &lo, &hi);
+    const gopt_rnn *n = s->n;
+    int64_t size = n->dirs * n->batch * n->hidden;
+    bool back = n->reverse || s->dir == 1;
+    float *at = n->y && step > 0 ? (float *)s->t->out[0] + (back ? n->seq - step : step - 1) * size
+                                 : (float *)s->t->workspace + n->at.h + step % 2 * size;
+    return at + (s->dir * n->batch + s->row) * n->hidden;
+}
+
+/* The step of the panels, sequences and direction that s names. */
+static void run_step(gopt_rnn_step *s, int64_t step, int phase, void (*advance)(const gopt_rnn_step *s, int phase))
+{
+    const gopt_rnn *n = s->n;
+    s->step = step;
+    s->time = n->reverse || s->dir == 1 ? n->seq - 1 - step : step;
+    s->first = s->panel * n->simd->width;
+    s->units = GOPT_MIN(n->hidden - s->first, s->panels * n->simd->width);
+    s->sums = (float *)s->t->workspace + n->at.sums + s->panel * n->kind.gates * n->simd->width;
+    s->sums += ((s->dir * n->seq + s->time) * n->batch + s->row) * n->columns;
+    s->h = states(s, step);
+    s->next = states(s, step + 1);
+    advance(s, phase);
+    if (phase == n->steps_phases - 1 && step == n->seq - 1)
+        finish(s);
+}
+
+static void run_chains(gopt_rnn_step *s, void (*advance)(const gopt_rnn_step *s, int phase))
+{
+    const gopt_rnn *n = s->n;
+    int64_t lo, hi, end;
+    gopt_share(n->dirs * n->splits, 1, s->t->part, s->t->parts, &lo, &hi);
+    s->panel = 0;
+    s->panels = n->panels;
     for (; lo < hi; lo++) {
-        s.dir = lo / n->panels_r;
-        s.panel = lo % n->panels_r;
-        s.first = s.panel * n->simd->nr;
-        s.cols = GOPT_MIN(n->simd->nr, n->hidden - s.first);
-        s.time = n->reverse || s.dir == 1 ? n->seq - 1 - s.step : s.step;
-        s.h = room + n->at.h + (s.step % 2 * n->dirs + s.dir) * state;
-        s.next = room + n->at.h + ((s.step + 1) % 2 * n->dirs + s.dir) * state;
-        panel(&s, (t->phase - 2) % n->steps_phases);
+        s->dir = lo / n->splits;
+        gopt_share(n->batch, 1, (int)(lo % n->splits), n->splits, &s->row, &end);
+        s->rows = end - s->row;
+        for (int64_t step = 0; step < n->seq; step++)
+            for (int phase = 0; phase < n->steps_phases; phase++)
+                run_step(s, step, phase, advance);
     }
+}
+
+/* One phase of one step: a share of the panels of all directions. */
+static void run_phase(gopt_rnn_step *s, int phase, void (*advance)(const gopt_rnn_step *s, int phase))
+{
+    const gopt_rnn *n = s->n;
+    int64_t lo, hi;
+    gopt_share(n->dirs * n->panels, 1, s->t->part, s->t->parts, &lo, &hi);
+    s->row = 0;
+    s->rows = n->batch;
+    for (; lo < hi; lo += s->panels) {
+        s->dir = lo / n->panels;
+        s->panel = lo % n->panels;
+        s->panels = GOPT_MIN(hi - lo, n->panels - s->panel);
+        run_step(s, phase / n->steps_phases, phase % n->steps_phases, advance);
+    }
+}
+
+void gopt_rnn_run(const gopt_rnn *n, const gopt_task *t, void (*advance)(const gopt_rnn_step *s, int phase))
+{
+    gopt_rnn_step s = {.n = n, .t = t, .room = (float *)t->workspace + n->at.parts + t->part * n->at.part};
+    if (t->phase < 2)
+        (t->phase == 0 ? begin : project)(n, t);
+    else if (n->chained)
+        run_chains(&s, advance);
+    else
+        run_phase(&s, t->phase - 2, advance);
 }

@@ -40,6 +40,19 @@ typedef struct gopt_dots {
     int64_t out_step;
 } gopt_dots;
 
+/* sums += x[0..k) times panels of which a row's first `vectors` (1 to 4) vectors count; steps in floats. */
+typedef struct gopt_state_product {
+    const float *x;
+    int64_t k;
+    const float *b;
+    int64_t b_row, b_panel;
+    int vectors;
+    int64_t panels;
+    float *sums;
+    int64_t sums_panel;
+    bool backwards; /* read from the last panel's end */
+} gopt_state_product;
+
 /* See planes.h. */
 enum { GOPT_PLANES_MAX = 32 };
 typedef struct gopt_planes {
@@ -109,14 +122,15 @@ typedef struct gopt_simd {
     void (*softmax_row)(float *y, const float *x, int64_t n, bool log);
     /* along n elements that lie `step` apart, for `cols` neighbours */
     void (*softmax_columns)(float *y, const float *x, int64_t n, int64_t step, int64_t cols, bool log);
-    /* Recurrent cells over n units; gates (sums before their activations) are read in whole vectors.
-     * lstm: gates i, o, f, c; updates c and writes h. */
-    void (*lstm_cell)(int64_t n, const float *const *gate, float *c, float *h);
-    /* gru: gates z, r, and the recurrent part of h; x is the other part. */
-    void (*gru_cell)(int64_t n, const float *const *gate, const float *x, const float *h, float *out);
+    void (*state_product)(const gopt_state_product *p);
+    /* Recurrent cells over n units. Sums before their activations: by panels of `width` units, all gates of a panel
+     * side by side. lstm: gates i, o, f, c; updates c and writes h. */
+    void (*lstm_cell)(int64_t n, const float *sums, float *c, float *h);
+    /* gru: gates z, r, and the recurrent part of h; the other part of h lies in x, at the same place. */
+    void (*gru_cell)(int64_t n, const float *sums, const float *x, const float *h, float *out);
     /* gru that resets before the product, in two steps: z and r * h; then the new state from the sums of h. */
-    void (*gru_reset)(int64_t n, const float *const *gate, const float *h, float *z, float *reset);
-    void (*gru_update)(int64_t n, const float *z, const float *next, const float *h, float *out);
+    void (*gru_reset)(int64_t n, const float *sums, const float *h, float *z, float *reset);
+    void (*gru_update)(int64_t n, const float *sums, const float *z, const float *h, float *out);
     /* 8-bit integers less their zero point; products of rows of them; bytes from floats. */
     void (*widen)(int16_t *dst, const void *src, bool is_signed, int64_t n, int zero);
     void (*dots)(const gopt_dots *d);

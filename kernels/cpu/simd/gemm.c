@@ -10,13 +10,6 @@ typedef struct tile {
     bool accumulate;
 } tile;
 
-/* What a tile computes lies in registers only if the loops over it vanish. */
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
-
 static inline __attribute__((always_inline)) void store(const tile *t, float *c, vf v)
 {
     v_store(c, t->accumulate ? v_load(c) + v : v);

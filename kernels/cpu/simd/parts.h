@@ -18,6 +18,13 @@
 #endif
 #define GOPT_NR (GOPT_NV * GOPT_VW)
 
+/* What loops over register arrays need to vanish. */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
 void GOPT_LEVEL(gopt_tile_run)(const gopt_tile *p, float *const *reg, int n);
 void GOPT_LEVEL(gopt_fill)(float *dst, float value, int64_t n);
 void GOPT_LEVEL(gopt_pack)(const gopt_packing *p);
@@ -42,10 +49,11 @@ float GOPT_LEVEL(gopt_moments)(const float *x, int64_t n, float origin, float *s
 float GOPT_LEVEL(gopt_exp_row)(float *y, const float *x, int64_t n, float shift);
 void GOPT_LEVEL(gopt_softmax_row)(float *y, const float *x, int64_t n, bool log);
 void GOPT_LEVEL(gopt_softmax_columns)(float *y, const float *x, int64_t n, int64_t step, int64_t cols, bool log);
-void GOPT_LEVEL(gopt_lstm_cell)(int64_t n, const float *const *gate, float *c, float *h);
-void GOPT_LEVEL(gopt_gru_cell)(int64_t n, const float *const *gate, const float *x, const float *h, float *out);
-void GOPT_LEVEL(gopt_gru_reset)(int64_t n, const float *const *gate, const float *h, float *z, float *reset);
-void GOPT_LEVEL(gopt_gru_update)(int64_t n, const float *z, const float *next, const float *h, float *out);
+void GOPT_LEVEL(gopt_state_product_run)(const gopt_state_product *p);
+void GOPT_LEVEL(gopt_lstm_cell)(int64_t n, const float *sums, float *c, float *h);
+void GOPT_LEVEL(gopt_gru_cell)(int64_t n, const float *sums, const float *x, const float *h, float *out);
+void GOPT_LEVEL(gopt_gru_reset)(int64_t n, const float *sums, const float *h, float *z, float *reset);
+void GOPT_LEVEL(gopt_gru_update)(int64_t n, const float *sums, const float *z, const float *h, float *out);
 void GOPT_LEVEL(gopt_add_strided)(float *dst, int64_t stride, const float *src, int64_t n);
 void GOPT_LEVEL(gopt_widen)(int16_t *dst, const void *src, bool is_signed, int64_t n, int zero);
 void GOPT_LEVEL(gopt_add_bytes)(int32_t *sums, const void *src, bool is_signed, int64_t step, int zero, int weight,

@@ -29,6 +29,7 @@ const gopt_simd GOPT_LEVEL(gopt_simd) = {
     .exp_row = GOPT_LEVEL(gopt_exp_row),
     .softmax_row = GOPT_LEVEL(gopt_softmax_row),
     .softmax_columns = GOPT_LEVEL(gopt_softmax_columns),
+    .state_product = GOPT_LEVEL(gopt_state_product_run),
     .lstm_cell = GOPT_LEVEL(gopt_lstm_cell),
     .gru_cell = GOPT_LEVEL(gopt_gru_cell),
     .gru_reset = GOPT_LEVEL(gopt_gru_reset),

@@ -104,8 +104,8 @@ GOPT_V vf v_log(vf x)
     return v_select(x < 0.0f, v_splat(__builtin_nanf("")), r);
 }
 
-/* A quotient of polynomials in x^2, which is 1 for |x| over 9. */
-GOPT_V vf v_tanh(vf x)
+/* A quotient of polynomials in x^2, for |x| <= 9: what is above, returned, and below. */
+GOPT_V vf v_tanh_parts(vf x, vf *below)
 {
     vf s = x * x;
     vf p = 1.3177538e-8f * s + 2.0481199e-5f;
@@ -114,14 +114,28 @@ GOPT_V vf v_tanh(vf x)
     vf q = 7.7040528e-7f * s + 3.2729216e-4f;
     q = q * s + 2.5847392e-2f;
     q = q * s + 4.6707791e-1f;
-    vf r = (p * s * x + x) / (q * s + 1.0f);
-    return v_select(v_abs(x) > 9.0f, v_copysign(v_splat(1.0f), x), r);
+    *below = q * s + 1.0f;
+    return p * s * x + x;
+}
+
+GOPT_V vf v_tanh(vf x)
+{
+    vf below, above = v_tanh_parts(x, &below);
+    return v_select(v_abs(x) > 9.0f, v_copysign(v_splat(1.0f), x), above / below);
+}
+
+/* What is above, returned, and below, in [1, 2]. */
+GOPT_V vf v_sigmoid_parts(vf x, vf *below)
+{
+    vf t = v_abs(x), z = v_exp_normal(-v_select(t > 87.0f, v_splat(87.0f), t));
+    *below = 1.0f + z;
+    return v_select(x < 0.0f, z, v_splat(1.0f));
 }
 
 GOPT_V vf v_sigmoid(vf x)
 {
-    vf t = v_abs(x), z = v_exp_normal(-v_select(t > 87.0f, v_splat(87.0f), t));
-    return v_select(x < 0.0f, z, v_splat(1.0f)) / (1.0f + z);
+    vf below, above = v_sigmoid_parts(x, &below);
+    return above / below;
 }
 
 /* Near 0 an odd polynomial, else 1 - e^p(|x|). */
