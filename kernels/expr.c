@@ -140,8 +140,11 @@ int gopt_expr_cast(gopt_expr *x, int a, gopt_dtype d)
     if (a < 0 || x->failed)
         return -1;
     const gopt_instr *in = &x->at[a];
-    if (in->dtype == d || (d == GOPT_DTYPE_BOOL && in->class == GOPT_CLASS_BOOL))
+    if ((in->dtype == d && gopt_expr_is_rounded(x, a)) || (d == GOPT_DTYPE_BOOL && in->class == GOPT_CLASS_BOOL))
         return done(x, a);
+    if (in->code == GOPT_EXPR_CAST && in->dtype == GOPT_DTYPE_F32 && gopt_dtype_is_half(d) &&
+        x->at[in->arg[0]].dtype == d)
+        return gopt_expr_cast(x, in->arg[0], d);
     gopt_instr cast = leaf(GOPT_EXPR_CAST, gopt_dtype_class(d), d);
     cast.arg[0] = a;
     return finish(x, cast);

@@ -6,8 +6,9 @@
  *
  * Operands of one instruction always have one class: the builders convert where a caller mixes them. A constant without
  * a dtype takes the other operand's class (0.0 beside an int64 becomes 0), otherwise float wins over signed, signed
- * over unsigned, unsigned over bool. Floats are computed in double and rounded where they are stored or cast; integers
- * wrap to their dtype after every instruction. */
+ * over unsigned, unsigned over bool. Floats are computed in double and rounded where they are stored or cast: a result
+ * of float16 that another instruction reads has been rounded only if a cast to float16 stands between. Integers wrap to
+ * their dtype after every instruction. */
 #ifndef GOPT_EXPR_H
 #define GOPT_EXPR_H
 
@@ -74,7 +75,11 @@ int gopt_expr_int(gopt_expr *x, gopt_expr_class class, int64_t v);
 int gopt_expr_op1(gopt_expr *x, gopt_expr_code code, int a);
 int gopt_expr_op2(gopt_expr *x, gopt_expr_code code, int a, int b);
 int gopt_expr_op3(gopt_expr *x, gopt_expr_code code, int a, int b, int c);
+/* To d; nothing for what is a value of d already, as is what was one before it became wider. */
 int gopt_expr_cast(gopt_expr *x, int a, gopt_dtype d);
+/* Whether instruction k of a float16 or bfloat16 expression is a value of that type without being rounded: a load, a
+ * cast, or what only picks among such values or changes their sign. True for other types. */
+bool gopt_expr_is_rounded(const gopt_expr *x, int k);
 /* Appends src with its operand k replaced by instruction load[k] of x and its ACC by instruction acc; returns the
  * instruction of src's result. */
 int gopt_expr_splice(gopt_expr *x, const gopt_expr *src, const int *load, int loads, int acc);

@@ -1,6 +1,7 @@
 /* expr_use.c: what others ask of a finished expression, and expressions put together. */
 #include "expr.h"
 
+#include <math.h>
 #include <string.h>
 
 #define GOPT_X_EXPR(name, text, n) [GOPT_EXPR_##name] = {text, n},
@@ -83,6 +84,36 @@ int gopt_expr_cost(const gopt_expr *x)
     for (int k = 0; k < x->n; k++)
         cost += live[k] ? code_cost(x->at[k].code) : 0;
     return cost;
+}
+
+/* Its values are among those of its operands, or have the other sign. */
+static bool picks(gopt_expr_code code)
+{
+    return code == GOPT_EXPR_NEG || code == GOPT_EXPR_ABS || code == GOPT_EXPR_MIN || code == GOPT_EXPR_MAX ||
+           code == GOPT_EXPR_SELECT;
+}
+
+static bool is_rounded(const gopt_instr *in, gopt_dtype d, const bool *rounded)
+{
+    if (in->code == GOPT_EXPR_CONST)
+        return in->class != GOPT_CLASS_FLOAT || gopt_dtype_round(d, in->f) == in->f || isnan(in->f);
+    if (in->class == GOPT_CLASS_FLOAT && in->dtype != d)
+        return false;
+    if (in->code == GOPT_EXPR_LOAD || in->code == GOPT_EXPR_CAST || in->class != GOPT_CLASS_FLOAT)
+        return true;
+    for (int j = 0; j < 3; j++)
+        if (in->arg[j] >= 0 && !rounded[in->arg[j]])
+            return false;
+    return picks(in->code);
+}
+
+bool gopt_expr_is_rounded(const gopt_expr *x, int k)
+{
+    bool rounded[GOPT_EXPR_LIMIT];
+    gopt_dtype d = x->at[k].dtype;
+    for (int i = 0; i <= k && gopt_dtype_is_half(d); i++)
+        rounded[i] = is_rounded(&x->at[i], d, rounded);
+    return !gopt_dtype_is_half(d) || rounded[k];
 }
 
 static bool is_short(gopt_dtype d)

@@ -54,6 +54,30 @@ static void equal_instructions_are_shared(void **state)
     assert_false(x.failed);
 }
 
+static void halves_are_rounded_by_casts(void **state)
+{
+    gopt_expr x = gopt_expr_new(*state);
+    int a = gopt_expr_load(&x, 0, GOPT_DTYPE_F16), zero = gopt_expr_float(&x, 0), tenth = gopt_expr_float(&x, 0.1);
+    int sum = gopt_expr_op2(&x, GOPT_EXPR_ADD, a, a), acc = gopt_expr_acc(&x, GOPT_DTYPE_BF16);
+    assert_int_equal(gopt_expr_cast(&x, a, GOPT_DTYPE_F16), a);
+    int rounded = gopt_expr_cast(&x, sum, GOPT_DTYPE_F16);
+    assert_int_not_equal(rounded, sum);
+    assert_int_equal(gopt_expr_cast(&x, rounded, GOPT_DTYPE_F16), rounded);
+    assert_int_equal(gopt_expr_cast(&x, gopt_expr_cast(&x, rounded, GOPT_DTYPE_F32), GOPT_DTYPE_F16), rounded);
+    assert_int_not_equal(gopt_expr_cast(&x, acc, GOPT_DTYPE_BF16), acc);
+    int positive = gopt_expr_op2(&x, GOPT_EXPR_MAX, rounded, zero);
+    assert_int_equal(gopt_expr_cast(&x, positive, GOPT_DTYPE_F16), positive);
+    int chosen = gopt_expr_op3(&x, GOPT_EXPR_SELECT, gopt_expr_load(&x, 1, GOPT_DTYPE_BOOL), a, rounded);
+    assert_int_equal(gopt_expr_cast(&x, chosen, GOPT_DTYPE_F16), chosen);
+    int least = gopt_expr_op2(&x, GOPT_EXPR_MAX, a, tenth); /* 0.1 is no float16 */
+    assert_int_not_equal(gopt_expr_cast(&x, least, GOPT_DTYPE_F16), least);
+    int either = gopt_expr_op2(&x, GOPT_EXPR_MAX, sum, zero);
+    assert_int_not_equal(gopt_expr_cast(&x, either, GOPT_DTYPE_F16), either);
+    int other = gopt_expr_cast(&x, gopt_expr_cast(&x, acc, GOPT_DTYPE_BF16), GOPT_DTYPE_F16);
+    assert_int_equal(at(&x, other).code, GOPT_EXPR_CAST);
+    assert_false(x.failed);
+}
+
 static void constants_fold(void **state)
 {
     gopt_expr x = gopt_expr_new(*state);
@@ -320,6 +344,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(equal_instructions_are_shared),
+        TEST(halves_are_rounded_by_casts),
         TEST(constants_fold),
         TEST(simplification_is_exact_for_every_operand),
         TEST(only_exact_neutral_elements_vanish),

@@ -67,6 +67,28 @@ static void neighbours_are_rounded(void **state)
     }
 }
 
+/* By tiles: to float16 or bfloat16 and back in one instruction. */
+static void tiles_round_to_neighbours(void **state)
+{
+    enum { N = 512 };
+    _Alignas(64) static float in[N], out[N];
+    (void)state;
+    for (int i = 0; i < 4 * ALL; i++) {
+        float a = widened((uint16_t)(i / 4), i % 2), b = widened((uint16_t)(i / 4 + 1), i % 2);
+        in[i % N] = i & 2 ? a : (float)(((double)a + (double)b) / 2);
+        if ((i + 1) % N)
+            continue;
+        for (int brain = 0; brain < 2; brain++)
+            for (int isa = 0; isa <= (int)gopt_cpu_isa(); isa++) {
+                gopt_tile t = {.n_op = 1, .result = 1, .op[0].code = brain ? GOPT_TILE_TO_BF16 : GOPT_TILE_TO_F16};
+                t.op[0].dst = 1;
+                gopt_simd_for((gopt_isa)isa)->tile(&t, (float *[]){in, out}, N);
+                for (int k = 0; k < N; k++)
+                    assert_same(out[k], widened(brain ? gopt_f32_to_bf16(in[k]) : gopt_f32_to_f16(in[k]), brain), 0);
+            }
+    }
+}
+
 static void nothing_past_the_end_is_touched(void **state)
 {
     uint16_t half[40];
@@ -90,6 +112,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_are_widened),
         cmocka_unit_test(neighbours_are_rounded),
+        cmocka_unit_test(tiles_round_to_neighbours),
         cmocka_unit_test(nothing_past_the_end_is_touched),
     };
     return cmocka_run_group_tests_name("half", tests, NULL, NULL);

@@ -21,7 +21,6 @@ static const char *const fn1[GOPT_EXPR_CODE_COUNT] = {
     [GOPT_EXPR_NOT] = "~A",
     [GOPT_EXPR_RECIPROCAL] = "1.0f / A",
     [GOPT_EXPR_ISNAN] = "(vi)(A != A)",
-    [GOPT_EXPR_CAST] = "A",
     [GOPT_EXPR_ISINF] = "(vi)(v_abs(A) == __builtin_inff())",
 };
 
@@ -51,11 +50,17 @@ static int small_power(const gopt_expr *x, const gopt_instr *in)
     return power == 2 ? 2 : power == 3 ? 3 : 0;
 }
 
+static const char *cast_formula(gopt_dtype to)
+{
+    return to == GOPT_DTYPE_F16 ? "v_round_f16(A)" : to == GOPT_DTYPE_BF16 ? "v_round_bf16(A)" : "A";
+}
+
 static bool has_code(const gopt_expr *x, const gopt_instr *in)
 {
-    bool is_bool = in->class == GOPT_CLASS_BOOL;
-    bool is_float = in->class == GOPT_CLASS_FLOAT && (in->dtype == GOPT_DTYPE_F32 || in->dtype == GOPT_DTYPE_NONE);
-    if (!is_bool && !is_float)
+    bool is_bool = in->class == GOPT_CLASS_BOOL, is_half = gopt_dtype_is_half(in->dtype);
+    bool is_float =
+        in->class == GOPT_CLASS_FLOAT && (in->dtype == GOPT_DTYPE_F32 || in->dtype == GOPT_DTYPE_NONE || is_half);
+    if ((!is_bool && !is_float) || (is_half && in->code == GOPT_EXPR_LOAD))
         return false;
     if (in->code == GOPT_EXPR_CAST)
         return is_float && x->at[in->arg[0]].class == GOPT_CLASS_FLOAT;
@@ -122,6 +127,8 @@ static void put_value(const gopt_emit_expr *e, const gopt_instr *in, gopt_text *
         gopt_text_add(t, "(%s & %s) | (~%s & %s)", a[0], a[1], a[0], a[2]);
     else if (in->code == GOPT_EXPR_SELECT)
         gopt_text_add(t, "v_select(%s, %s, %s)", a[0], a[1], a[2]);
+    else if (in->code == GOPT_EXPR_CAST)
+        put_formula(t, cast_formula(in->dtype), a[0], "");
     else if (small_power(e->x, in))
         put_formula(t, small_power(e->x, in) == 2 ? "A * A" : "A * A * A", a[0], "");
     else

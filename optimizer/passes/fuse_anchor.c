@@ -6,9 +6,8 @@
  *  - its nodes but the last are read inside it alone;
  *  - every node's shape is proven to be that of the anchor's output, so that operands broadcast to it and never enlarge
  * it;
- *  - all is float32, float16 or bfloat16 (tests and selections on bool aside), without casts; a result of fewer bits is
- *    rounded at the end instead of after each node; products of integers may be cast to float32 first and quantized in
- *    the end;
+ *  - all is float32, float16 or bfloat16 (tests and selections on bool aside), without casts; products of integers may
+ *    be cast to float32 first and quantized in the end;
  *  - no other output of the anchor is wanted.
  * The node then stands where the last one stood, so all operands are there; none can depend on the anchor, whose only
  * way out is through the region. */
@@ -99,6 +98,8 @@ static bool build(const gopt_node *n, const gopt_region *r, gopt_expr *x)
             map[k] = gopt_expr_load(x, load[k - n->n_anchor], n->in[k]->fact.dtype);
         acc = map ? gopt_expr_splice(x, &n->post, map, before, acc) : -1;
     }
+    if (acc >= 0 && gopt_dtype_is_half(x->at[acc].dtype))
+        acc = gopt_expr_cast(x, acc, x->at[acc].dtype);
     return acc >= 0 && gopt_region_build(r, x, n->n_in, n->out[0], acc) >= 0 &&
            (integers ? gopt_expr_is_float_inside(x) : gopt_expr_is_float(x));
 }
@@ -178,7 +179,7 @@ static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 const gopt_pass gopt_pass_fuse_anchor = {
     .name = "fuse_anchor",
     .doc = "products, convolutions and norms finish their result with what follows: bias, activation, residual",
-    .revision = 4,
+    .revision = 5,
     .knobs = knobs,
     .run = run,
 };

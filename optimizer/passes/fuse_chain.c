@@ -84,7 +84,7 @@ static gopt_status run(gopt_graph *g, gopt_pass_run *r, gopt_err *e)
 const gopt_pass gopt_pass_fuse_chain = {
     .name = "fuse_chain",
     .doc = "make chains of pointwise nodes one group",
-    .revision = 4,
+    .revision = 5,
     .knobs = knobs,
     .run = run,
 };

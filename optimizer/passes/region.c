@@ -233,13 +233,15 @@ static int operand(const gopt_region *r, gopt_expr *x, const gopt_value *v, cons
 
 int gopt_region_build(const gopt_region *r, gopt_expr *x, int base, const gopt_value *root, int acc)
 {
-    int value[GOPT_REGION_NODES], load[GOPT_REGION_NODES];
+    int value[GOPT_REGION_NODES] = {-1}, load[GOPT_REGION_NODES];
     for (int i = r->n - 1; i >= 0; i--) {
         const gopt_node *n = r->node[i];
         int used = gopt_expr_loads(&r->expr[i]);
         for (int k = 0; k < used; k++)
             load[k] = operand(r, x, n->in[k], value, base, root, acc);
         value[i] = gopt_expr_splice(x, &r->expr[i], load, used, -1);
+        if (i > 0 && gopt_dtype_is_half(n->out[0]->fact.dtype)) /* the sink is rounded where it is stored */
+            value[i] = gopt_expr_cast(x, value[i], n->out[0]->fact.dtype);
         if (value[i] < 0)
             return -1;
     }

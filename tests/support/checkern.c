@@ -179,10 +179,18 @@ static bool close_enough(double got, double want, double allowed)
     return fabs(got - want) <= allowed;
 }
 
-/* The reference rounds the anchor's result before what follows, kernels do not; either may fall on the other side. */
 static double unit_of(gopt_dtype d)
 {
     return d == GOPT_DTYPE_F16 ? 0x1p-10 : d == GOPT_DTYPE_BF16 ? 0x1p-7 : 0;
+}
+
+/* Where the reference rounds to fewer bits kernels may fall on the other side. */
+static double unit_in(const gopt_expr *post)
+{
+    double unit = 0;
+    for (int k = 0; post && k < post->n; k++)
+        unit = fmax(unit, unit_of(post->at[k].dtype));
+    return unit;
 }
 
 static void compare(const checkern_case *k, int which, const void *data)
@@ -190,8 +198,9 @@ static void compare(const checkern_case *k, int which, const void *data)
     const gopt_tensor *want = &k->p->want[which];
     gopt_tensor got = *want;
     tolerance tol = tolerance_of(k->kernel, k->p->group.op);
-    tol.of_largest += unit_of(want->dtype);
-    tol.of_value += unit_of(want->dtype);
+    double unit = fmax(unit_of(want->dtype), unit_in(k->p->group.post));
+    tol.of_largest += unit;
+    tol.of_value += unit;
     double scale = largest(want) * tol.of_largest;
     int64_t n = gopt_tensor_count(want);
     got.data = (void *)data;

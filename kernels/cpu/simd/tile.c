@@ -260,6 +260,12 @@ static void run_op(int code, const tile_args *t)
     case GOPT_TILE_NUMBER:
         map1(t, number);
         break;
+    case GOPT_TILE_TO_F16:
+        map1(t, v_round_f16);
+        break;
+    case GOPT_TILE_TO_BF16:
+        map1(t, v_round_bf16);
+        break;
     case GOPT_EXPR_ADD:
         map2(t, add);
         break;
@@ -305,22 +311,12 @@ static void run_op(int code, const tile_args *t)
     }
 }
 
-static void round_half(const tile_args *t, bool brain)
-{
-    uint16_t half[GOPT_TILE_MAX];
-    GOPT_LEVEL(gopt_half_narrow)(half, t->a, t->n, brain);
-    GOPT_LEVEL(gopt_half_widen)(t->d, half, t->n, brain);
-}
-
 void GOPT_LEVEL(gopt_tile_run)(const gopt_tile *p, float *const *reg, int n)
 {
     for (int k = 0; k < p->n_op; k++) {
         const gopt_tile_op *o = &p->op[k];
         tile_args t = {.d = reg[o->dst], .a = reg[o->arg[0]], .b = reg[o->arg[1]], .c = reg[o->arg[2]], .n = n};
-        if (o->code == GOPT_TILE_TO_F16 || o->code == GOPT_TILE_TO_BF16)
-            round_half(&t, o->code == GOPT_TILE_TO_BF16);
-        else
-            run_op(o->code, &t);
+        run_op(o->code, &t);
     }
 }
 

@@ -31,6 +31,30 @@ GOPT_V vf v_round(vf x)
     return v_select(v_abs(x) < 8388608.0f, v_copysign(r, x), x);
 }
 
+/* To float16 and back: to nearest, ties to even. */
+GOPT_V vf v_round_f16(vf x)
+{
+#if defined(__F16C__) || defined(__AVX512F__)
+    short half __attribute__((vector_size(2 * GOPT_VW)));
+    __asm__("vcvtps2ph $0, %1, %0" : "=v"(half) : "v"(x));
+    __asm__("vcvtph2ps %1, %0" : "=v"(x) : "v"(half));
+    return x;
+#else
+    vf size = v_abs(x), small = (size + 0.5f) - 0.5f; /* below 2^-14 numbers lie 2^-24 apart, as floats at 0.5 do */
+    vi u = (vi)size;
+    vf r = v_select(size < 0x1p-14f, small, (vf)((u + 0xfff + (u >> 13 & 1)) & ~0x1fff));
+    r = v_select(size >= 65520.0f, v_splat(__builtin_inff()), r);
+    return v_select(x == x, v_copysign(r, x), x);
+#endif
+}
+
+/* To bfloat16 and back. */
+GOPT_V vf v_round_bf16(vf x)
+{
+    vu u = (vu)x;
+    return v_select(x == x, (vf)((u + 0x7fff + (u >> 16 & 1)) & 0xffff0000u), x);
+}
+
 GOPT_V vf v_floor(vf x)
 {
     vf r = v_round(x);
