@@ -77,6 +77,12 @@ typedef struct gopt_taps {
     float begin;
 } gopt_taps;
 
+/* y[j] = x[j] / (bias + alpha * sum over k < taps of near[k * step + j]^2)^beta */
+typedef struct gopt_lrn {
+    float alpha, beta, bias;
+    int64_t taps, step;
+} gopt_lrn;
+
 typedef enum gopt_reduction {
     GOPT_REDUCE_SUM,
     GOPT_REDUCE_MAX, /* extremes are NaN when an element is */
@@ -116,6 +122,7 @@ typedef struct gopt_simd {
     /* y = ((x - origin) * a + b) * scale + shift, those by element; shift may be NULL */
     void (*scale_row)(float *y, const float *x, int64_t n, float origin, float a, float b, const float *scale,
                       const float *shift);
+    void (*lrn)(const gopt_lrn *p, const float *x, const float *near, float *y, int64_t n);
     /* Sum of x - origin; into *square that of its squares. */
     float (*moments)(const float *x, int64_t n, float origin, float *square);
     float (*exp_row)(float *y, const float *x, int64_t n, float shift); /* y = e^(x - shift); their sum */

@@ -36,6 +36,10 @@
     {                                                                                                                  \
         "layernorm_f32", op, attrs, in, NULL, NULL                                                                     \
     }
+#define LRN(attrs, in, extra, post)                                                                                    \
+    {                                                                                                                  \
+        "lrn_f32", "LRN", attrs, in, extra, post                                                                       \
+    }
 #define POOL(op, attrs, in, post)                                                                                      \
     {                                                                                                                  \
         "pool_f32", op, attrs, in, NULL, post                                                                          \

@@ -45,6 +45,7 @@ void GOPT_LEVEL(gopt_add)(float *y, const float *a, const float *b, int64_t n);
 void GOPT_LEVEL(gopt_affine)(float *y, const float *x, int64_t n, float origin, float a, float b);
 void GOPT_LEVEL(gopt_scale_row)(float *y, const float *x, int64_t n, float origin, float a, float b, const float *scale,
                                 const float *shift);
+void GOPT_LEVEL(gopt_lrn_run)(const gopt_lrn *p, const float *x, const float *near, float *y, int64_t n);
 float GOPT_LEVEL(gopt_moments)(const float *x, int64_t n, float origin, float *square);
 float GOPT_LEVEL(gopt_exp_row)(float *y, const float *x, int64_t n, float shift);
 void GOPT_LEVEL(gopt_softmax_row)(float *y, const float *x, int64_t n, bool log);

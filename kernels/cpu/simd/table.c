@@ -25,6 +25,7 @@ const gopt_simd GOPT_LEVEL(gopt_simd) = {
     .add_strided = GOPT_LEVEL(gopt_add_strided),
     .affine = GOPT_LEVEL(gopt_affine),
     .scale_row = GOPT_LEVEL(gopt_scale_row),
+    .lrn = GOPT_LEVEL(gopt_lrn_run),
     .moments = GOPT_LEVEL(gopt_moments),
     .exp_row = GOPT_LEVEL(gopt_exp_row),
     .softmax_row = GOPT_LEVEL(gopt_softmax_row),
