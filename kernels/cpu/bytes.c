@@ -20,6 +20,13 @@ int gopt_byte_at(const void *data, bool is_signed, int64_t i)
     return is_signed ? ((const int8_t *)data)[i] : ((const uint8_t *)data)[i];
 }
 
+bool gopt_conv_integer_of(const gopt_group *g, gopt_conv2d *c)
+{
+    enum { X, W, X_ZERO, W_ZERO };
+    return gopt_group_is(g, "", "ConvInteger") && gopt_is_bytes(g, X) && gopt_is_bytes(g, W) &&
+           gopt_zero_fits(g, X_ZERO, X) && gopt_zero_fits(g, W_ZERO, W) && gopt_conv2d_plain(g, c);
+}
+
 int64_t gopt_wide_row(int64_t k)
 {
     return gopt_ceil_div(k, 32) * 32;
@@ -69,12 +76,21 @@ void gopt_finish_run(const gopt_finish *f, const gopt_simd *simd, const gopt_tas
         memcpy(out, acc, (size_t)(n * f->size));
 }
 
+void gopt_finish_floats(const gopt_finish *f, const gopt_task *t, const float *sums, int64_t first, int64_t n)
+{
+    char *out = (char *)t->out[0] + first * f->size;
+    if (f->post.active)
+        gopt_post_run(&f->post, t->in, sums, out, first, n);
+    else
+        for (int64_t i = 0; i < n; i++)
+            ((int32_t *)(void *)out)[i] = (int32_t)sums[i];
+}
+
 void gopt_range_find(const gopt_simd *simd, const gopt_task *t, const float *x, int64_t count, float *range)
 {
     int64_t lo, hi;
     gopt_share(count, 64, t->part, t->parts, &lo, &hi);
-    range[2 * t->part] = simd->reduce_row(GOPT_REDUCE_MIN, x + lo, hi - lo, 0);
-    range[2 * t->part + 1] = simd->reduce_row(GOPT_REDUCE_MAX, x + lo, hi - lo, 0);
+    simd->extremes(x + lo, hi - lo, &range[2 * t->part], &range[2 * t->part + 1]);
 }
 
 float gopt_range_scale(const gopt_simd *simd, const gopt_task *t, const float *range, uint8_t *zero)

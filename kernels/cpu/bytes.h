@@ -2,6 +2,7 @@
 #ifndef GOPT_CPU_BYTES_H
 #define GOPT_CPU_BYTES_H
 
+#include "cpu/conv2d.h"
 #include "cpu/group.h"
 #include "cpu/post.h"
 
@@ -21,7 +22,10 @@ void gopt_widen_row(const gopt_simd *simd, int16_t *dst, const void *src, bool i
 void gopt_range_find(const gopt_simd *simd, const gopt_task *t, const float *x, int64_t count, float *range);
 float gopt_range_scale(const gopt_simd *simd, const gopt_task *t, const float *range, uint8_t *zero);
 
-enum { GOPT_SUMS = 64 }; /* finished at once */
+/* The geometry of a ConvInteger (operands x, w and their zero points); false when it is none, or has many zeros. */
+bool gopt_conv_integer_of(const gopt_group *g, gopt_conv2d *c);
+
+enum { GOPT_SUMS = 256 }; /* finished at once */
 
 /* What becomes of the sums: they are the result, or post makes it of them. */
 typedef struct gopt_finish {
@@ -37,5 +41,7 @@ void gopt_finish_prepare(gopt_finish *f, const gopt_group *g, const gopt_simd *s
 /* n <= GOPT_SUMS sums, which count `scale` times, elements [first, first + n) of out. */
 void gopt_finish_run(const gopt_finish *f, const gopt_simd *simd, const gopt_task *t, const int32_t *sums, float scale,
                      int64_t first, int64_t n);
+/* The same of any number of sums as floats, whole numbers. */
+void gopt_finish_floats(const gopt_finish *f, const gopt_task *t, const float *sums, int64_t first, int64_t n);
 
 #endif

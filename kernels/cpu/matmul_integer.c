@@ -6,7 +6,7 @@
 #include "cpu/matmul.h"
 
 enum { A, B, A_ZERO, B_ZERO };
-enum { ROWS = 8, COLUMNS = GOPT_SUMS /* of a block: its rows of b stay in the second cache */ };
+enum { ROWS = 8, COLUMNS = 64 /* of a block: its rows of b stay in the second cache */ };
 
 typedef struct spec {
     gopt_matmul mm;

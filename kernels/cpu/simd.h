@@ -40,6 +40,17 @@ typedef struct gopt_dots {
     int64_t out_step;
 } gopt_dots;
 
+/* sums[rows x n] = a * b over k pairs of 16-bit integers: a tile of mr rows by panels of nr columns. Whole vectors of
+ * sums are written, so a row needs room up to a multiple of `width`. */
+typedef struct gopt_pairs {
+    int rows; /* of the tile that are wanted */
+    int64_t n, k;
+    const int16_t *a, *b;
+    int64_t b_panel; /* elements from one panel to the next */
+    int32_t *sums;
+    int64_t sums_row;
+} gopt_pairs;
+
 /* sums += x[0..k) times panels of which a row's first `vectors` (1 to 4) vectors count; steps in floats. */
 typedef struct gopt_state_product {
     const float *x;
@@ -141,14 +152,19 @@ typedef struct gopt_simd {
     /* 8-bit integers less their zero point; products of rows of them; bytes from floats. */
     void (*widen)(int16_t *dst, const void *src, bool is_signed, int64_t n, int zero);
     void (*dots)(const gopt_dots *d);
-    /* sums[i] += weight * (src[i * step] - zero), bytes */
-    void (*add_bytes)(int32_t *sums, const void *src, bool is_signed, int64_t step, int zero, int weight, int64_t n);
+    void (*pairs)(const gopt_pairs *p);
+    /* Pairs of two rows of n bytes less their zero point: dst[2 i] from a, dst[2 i + 1] from b (NULL: zeros); zeros up
+     * to `unit` pairs. */
+    void (*pair_bytes)(int16_t *dst, int unit, const uint8_t *a, const uint8_t *b, int64_t n, bool is_signed, int zero);
     /* y[0..nr) = x[0..k) times a panel of nr columns of float16, bfloat16, int8 or uint8. */
     void (*narrow_row)(gopt_dtype d, int64_t k, const float *x, const void *panel, float *y);
     /* Integers of a type that tiles load (8, 16 or 32 bits) as floats; and back to those
      * of 8 or 16 bits, from whole numbers in range. */
     void (*from_integers)(gopt_dtype d, const void *src, float *dst, int64_t n);
     void (*to_integers)(gopt_dtype d, const float *src, void *dst, int64_t n);
+    /* As spread, of bytes less their zero point. */
+    void (*spread_bytes)(const gopt_planes *p, const uint8_t *src, bool is_signed, int zero, float *dst);
+    void (*extremes)(const float *x, int64_t n, float *low, float *high); /* NaN when an element is; of none: 0 */
     void (*quantize)(uint8_t *dst, const float *x, int64_t n, float scale, float zero);
     /* float16, or with `brain` bfloat16, to float32 and back. */
     void (*half_widen)(float *dst, const uint16_t *src, int64_t n, bool brain);

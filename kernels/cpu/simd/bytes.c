@@ -1,4 +1,5 @@
 /* bytes.c: products of 8-bit integers, widened to 16 bits so that zero points can be taken away; and their making. */
+#include "cpu/simd/narrow.h"
 #include "cpu/simd/parts.h"
 #include "cpu/simd/vmath.h"
 
@@ -131,26 +132,6 @@ void GOPT_LEVEL(gopt_dots_run)(const gopt_dots *d)
         dots_of_row(d, d->a + i * d->a_step, i < rows ? cols : 0, d->out + i * d->out_step);
 }
 
-/* Steps of 1 and 2, the common ones, as loops of their own. */
-static inline __attribute__((always_inline)) void add_unsigned(int32_t *sums, const uint8_t *src, int flip,
-                                                               int64_t step, int zero, int weight, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        sums[i] += weight * ((src[i * step] ^ flip) - zero);
-}
-
-void GOPT_LEVEL(gopt_add_bytes)(int32_t *sums, const void *src, bool is_signed, int64_t step, int zero, int weight,
-                                int64_t n)
-{
-    int flip = is_signed ? 128 : 0; /* signed bytes count as unsigned ones, 128 higher */
-    if (step == 1)
-        add_unsigned(sums, src, flip, 1, zero + flip, weight, n);
-    else if (step == 2)
-        add_unsigned(sums, src, flip, 2, zero + flip, weight, n);
-    else
-        add_unsigned(sums, src, flip, step, zero + flip, weight, n);
-}
-
 #define FROM(type)                                                                                                     \
     for (int64_t i = 0; i < n; i++)                                                                                    \
         dst[i] = (float)((const type *)src)[i];
@@ -198,16 +179,132 @@ void GOPT_LEVEL(gopt_to_integers)(gopt_dtype d, const float *src, void *dst, int
     }
 }
 
-/* Division, not a product with the inverse: the rounding that the definition asks for depends on it. */
+/* Division, not a product with the inverse: the rounding that the definition asks for depends on it. The zero point is
+ * whole, so it is added after rounding; NaN becomes 0. */
+static inline __attribute__((always_inline)) vi quantized(vf x, float scale, float zero)
+{
+    const vf magic = v_splat(12582912.0f); /* leaves no place for fractions */
+    vf v = x / scale;
+    v = v_select(v > -zero, v, v_splat(-zero));
+    v = v_select(v < 255.0f - zero, v, v_splat(255.0f - zero)) + magic;
+    return (vi)v - (vi)magic + (int)zero;
+}
+
 void GOPT_LEVEL(gopt_quantize)(uint8_t *dst, const float *x, int64_t n, float scale, float zero)
 {
-    for (int64_t i = 0; i < n; i += GOPT_VW) {
-        int m = n - i < GOPT_VW ? (int)(n - i) : GOPT_VW;
-        vf v = v_round(v_load_part(x + i, m, 0) / scale) + zero;
-        v = v_select(v > 0.0f, v, v_splat(0)); /* NaN too */
-        v = v_select(v < 255.0f, v, v_splat(255));
-        vi q = __builtin_convertvector(v, vi);
-        for (int j = 0; j < m; j++)
-            dst[i + j] = (uint8_t)q[j];
+    int64_t i = 0;
+    for (; i + GOPT_VW <= n; i += GOPT_VW)
+        v_store_u8(dst + i, quantized(v_load(x + i), scale, zero));
+    if (i < n) {
+        uint8_t last[GOPT_VW];
+        v_store_u8(last, quantized(v_load_part(x + i, (int)(n - i), 0), scale, zero));
+        memcpy(dst + i, last, (size_t)(n - i));
     }
+}
+
+/* NaN is seen apart, so that extremes need no more than a comparison. */
+void GOPT_LEVEL(gopt_extremes)(const float *x, int64_t n, float *low, float *high)
+{
+    enum { WIDE = 4 };
+    vf least[WIDE], most[WIDE];
+    vi nan = {0};
+    for (int u = 0; u < WIDE; u++)
+        least[u] = most[u] = v_splat(n > 0 ? x[0] : 0);
+    int64_t i = 0;
+    for (; i + WIDE * GOPT_VW <= n; i += WIDE * GOPT_VW)
+        UNROLL for (int u = 0; u < WIDE; u++)
+        {
+            vf v = v_load(x + i + u * GOPT_VW);
+            least[u] = v_select(v < least[u], v, least[u]);
+            most[u] = v_select(v > most[u], v, most[u]);
+            nan |= v != v;
+        }
+    for (; i < n; i += GOPT_VW) {
+        vf v = v_load_part(x + i, n - i < GOPT_VW ? (int)(n - i) : GOPT_VW, x[0]);
+        least[0] = v_select(v < least[0], v, least[0]);
+        most[0] = v_select(v > most[0], v, most[0]);
+        nan |= v != v;
+    }
+    vf a = v_min(v_min(least[0], least[1]), v_min(least[2], least[3]));
+    vf b = v_max(v_max(most[0], most[1]), v_max(most[2], most[3])), poison = (vf)nan;
+    *low = -v_hmax(-v_select(nan, poison, a));
+    *high = v_hmax(v_select(nan, poison, b));
+}
+
+/* What a row of bytes takes to become one of a plane. */
+typedef struct byte_row {
+    int64_t step, begin, lo, hi, cols; /* first byte; columns of the plane that the row has, and all */
+    int flip, zero;
+} byte_row;
+
+static inline __attribute__((always_inline)) void store_floats(const byte_row *r, float *dst, vi bytes, int n)
+{
+    v_store_part(dst, __builtin_convertvector((bytes ^ r->flip) - r->zero, vf), n);
+}
+
+/* Fewer bytes than a vector. */
+static inline __attribute__((always_inline)) void few_floats(const byte_row *r, float *dst, const uint8_t *src, int n)
+{
+    uint8_t own[GOPT_VW] = {0};
+    for (int i = 0; i < n; i++)
+        own[i] = src[i * r->step];
+    store_floats(r, dst, v_load_u8(own), n);
+}
+
+/* The last vector may overlap the one before it. */
+static void floats_of(const byte_row *r, float *dst, const uint8_t *src, int64_t n)
+{
+    int64_t i = 0;
+    if (r->step == 1 && n >= GOPT_VW) {
+        for (; i + GOPT_VW < n; i += GOPT_VW)
+            store_floats(r, dst + i, v_load_u8(src + i), GOPT_VW);
+        store_floats(r, dst + n - GOPT_VW, v_load_u8(src + n - GOPT_VW), GOPT_VW);
+        return;
+    }
+    if (r->step == 2 && n > GOPT_VW) { /* of the last pair, only one byte is there */
+        for (; i + GOPT_VW < n; i += GOPT_VW)
+            store_floats(r, dst + i, v_load_pairs_u8(src + 2 * i, false), GOPT_VW);
+        store_floats(r, dst + n - GOPT_VW, v_load_pairs_u8(src + 2 * (n - GOPT_VW) - 1, true), GOPT_VW);
+        return;
+    }
+    for (; i < n; i += GOPT_VW)
+        few_floats(r, dst + i, src + i * r->step, n - i < GOPT_VW ? (int)(n - i) : GOPT_VW);
+}
+
+static void spread_row(const byte_row *r, const uint8_t *src, float *dst)
+{
+    for (int64_t i = 0; i < r->lo; i++)
+        dst[i] = 0;
+    floats_of(r, dst + r->lo, src + r->begin, r->hi - r->lo);
+    for (int64_t i = r->hi; i < r->cols; i++)
+        dst[i] = 0;
+}
+
+static byte_row row_of(const gopt_planes *p, int remainder)
+{
+    int64_t step = p->stride_w, x = remainder - p->pad_w; /* the first column's place in the image */
+    int64_t lo = x < 0 ? (-x + step - 1) / step : 0, hi = p->iw > x ? (p->iw - x + step - 1) / step : 0;
+    hi = hi < p->cols ? hi : p->cols;
+    lo = lo < hi ? lo : hi;
+    return (byte_row){.step = step, .begin = x + lo * step, .lo = lo, .hi = hi, .cols = p->cols};
+}
+
+void GOPT_LEVEL(gopt_spread_bytes)(const gopt_planes *p, const uint8_t *src, bool is_signed, int zero, float *dst)
+{
+    int flip = is_signed ? 128 : 0; /* signed bytes count as unsigned ones, 128 higher */
+    float *begin = dst;
+    for (int i = 0; i < p->n_y; i++)
+        for (int j = 0; j < p->n_x; j++) {
+            byte_row r = row_of(p, p->x[j]);
+            r.flip = flip;
+            r.zero = zero + flip;
+            for (int64_t row = 0; row < p->rows; row++, dst += p->cols) {
+                int64_t y = row * p->stride_h + p->y[i] - p->pad_h;
+                if (y < 0 || y >= p->ih)
+                    memset(dst, 0, (size_t)p->cols * sizeof *dst);
+                else
+                    spread_row(&r, src + y * p->iw, dst);
+            }
+        }
+    GOPT_LEVEL(gopt_fill)(dst, 0, p->size - (dst - begin));
 }

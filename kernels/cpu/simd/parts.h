@@ -57,12 +57,15 @@ void GOPT_LEVEL(gopt_gru_reset)(int64_t n, const float *sums, const float *h, fl
 void GOPT_LEVEL(gopt_gru_update)(int64_t n, const float *sums, const float *z, const float *h, float *out);
 void GOPT_LEVEL(gopt_add_strided)(float *dst, int64_t stride, const float *src, int64_t n);
 void GOPT_LEVEL(gopt_widen)(int16_t *dst, const void *src, bool is_signed, int64_t n, int zero);
-void GOPT_LEVEL(gopt_add_bytes)(int32_t *sums, const void *src, bool is_signed, int64_t step, int zero, int weight,
-                                int64_t n);
+void GOPT_LEVEL(gopt_pairs_run)(const gopt_pairs *p);
+void GOPT_LEVEL(gopt_pair_bytes)(int16_t *dst, int unit, const uint8_t *a, const uint8_t *b, int64_t n, bool is_signed,
+                                 int zero);
 void GOPT_LEVEL(gopt_dots_run)(const gopt_dots *d);
 void GOPT_LEVEL(gopt_narrow_row)(gopt_dtype d, int64_t k, const float *x, const void *panel, float *y);
 void GOPT_LEVEL(gopt_from_integers)(gopt_dtype d, const void *src, float *dst, int64_t n);
 void GOPT_LEVEL(gopt_to_integers)(gopt_dtype d, const float *src, void *dst, int64_t n);
+void GOPT_LEVEL(gopt_spread_bytes)(const gopt_planes *p, const uint8_t *src, bool is_signed, int zero, float *dst);
+void GOPT_LEVEL(gopt_extremes)(const float *x, int64_t n, float *low, float *high);
 void GOPT_LEVEL(gopt_quantize)(uint8_t *dst, const float *x, int64_t n, float scale, float zero);
 void GOPT_LEVEL(gopt_half_widen)(float *dst, const uint16_t *src, int64_t n, bool brain);
 void GOPT_LEVEL(gopt_half_narrow)(uint16_t *dst, const float *src, int64_t n, bool brain);
