@@ -101,9 +101,13 @@ def write_inputs(model, shape, fill, folder):
     return files
 
 
+def symbol(dim, name, axis):
+    """What gopt calls a symbolic dimension of an input: one without a name after its place."""
+    return dim.dim_param if dim.dim_param not in ("", "?") else f"{name}_d{axis}"
+
+
 def dims_of(model):
-    """Names of symbolic dimensions, each with its places: an input that is no initializer, and an axis. One without a
-    name is called as gopt calls it."""
+    """Names of symbolic dimensions, each with its places: an input that is no initializer, and an axis."""
     import collections
 
     own = {i.name for i in model.graph.initializer}
@@ -111,7 +115,7 @@ def dims_of(model):
     for i in (v for v in model.graph.input if v.name not in own):
         for axis, d in enumerate(i.type.tensor_type.shape.dim):
             if d.dim_param or d.dim_value <= 0:
-                places[d.dim_param or f"{i.name}_d{axis}"].append((i.name, axis))
+                places[symbol(d, i.name, axis)].append((i.name, axis))
     return places
 
 
@@ -179,4 +183,5 @@ def main():
     os.write(said, json.dumps(answer).encode())
 
 
-main()
+if __name__ == "__main__":
+    main()
