@@ -127,6 +127,18 @@ typedef struct generated_case {
 
 enum { CASES_MAX = 1024 };
 
+/* The sample from `first` on, in turn, with which the kernel fits; there may be none. */
+static bool sample_that_fits(checkern_case *c, int first)
+{
+    int samples = 2 * gopt_kernel_knob_count(c->kernel) + 1;
+    for (int i = 0; i < samples; i++) {
+        sample_knobs(c->kernel, first + i, c->knob);
+        if (c->kernel->fits(&c->p->group, c->knob, &c->target))
+            return true;
+    }
+    return false;
+}
+
 /* Each problem once per level, for the compiler's time: knobs at their defaults on every other level, else varied,
  * another one each time; constants packed on two of three. */
 static int collect_cases(generated_case *cases, problem *p, char (*what)[512], gopt_isa isa, emitted *e)
@@ -138,8 +150,7 @@ static int collect_cases(generated_case *cases, problem *p, char (*what)[512], g
                 continue;
             checkern_case c = {.kernel = gopt_kernels[k], .p = &p[i], .what = what[i], .pack = i % 3 != 0};
             c.target = checkern_target(isa, 2);
-            sample_knobs(c.kernel, (i + (int)isa) % 2 ? ++turn : 0, c.knob);
-            if (!c.kernel->fits(&p[i].group, c.knob, &c.target))
+            if (!sample_that_fits(&c, (i + (int)isa) % 2 ? ++turn : 0))
                 continue;
             assert_true(n < CASES_MAX);
             cases[n++] = (generated_case){c, emitted_add(e, &c)};

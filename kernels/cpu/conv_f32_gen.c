@@ -303,9 +303,10 @@ static void put_sums(const plan *p, gopt_text *t)
     gopt_text_add(t, "                int64_t at = j;\n");
     if (p->in_place) /* the last panel overlaps the one before: nothing past the image is read */
         gopt_text_add(t, "                at = j + %d > n ? n - %d : j;\n", p->nr, p->nr);
-    gopt_text_add(
-        t, "                %s_tile(%lld, filters + (group * %lld + tile) * %lld, taps + at, begin, sum + at);\n",
-        p->symbol, taps / p->steps, (long long)p->tiles, taps * p->tm);
+    gopt_text_add(t,
+                  "                %s_tile(%lld, filters + (group * %lld + tile) * %lld, taps + at, begin, sum + at,\n"
+                  "                        (void *)0);\n",
+                  p->symbol, taps / p->steps, (long long)p->tiles, taps * p->tm);
     gopt_text_put(t, "            }\n");
 }
 

@@ -5,6 +5,7 @@
 
 #include "cpu/group.h"
 #include "cpu/planes.h"
+#include "cpu/winograd.h"
 
 enum { TILE, BLOCK_M, BLOCK_KB };
 
@@ -14,7 +15,7 @@ static const gopt_knob knobs[] = {
     [BLOCK_KB] = {"block_kb", GOPT_KNOB_POW2, 128, 4096, 512, 0, NULL, "KiB of transformed pixels at a time"},
     {0}};
 
-enum { MAX_E = 36, SLACK = 16 /* floats read past the last one */ };
+enum { SLACK = 16 /* floats read past the last one */ };
 
 /* Floats from the workspace's begin; u: transformed filters; image: planes; then each part's v, sums and rows. */
 typedef struct layout {
@@ -30,7 +31,7 @@ typedef struct spec {
     int64_t filter_tiles, block_m;
     int64_t tile_rows, blocks; /* of a block; of an image */
     int64_t width;             /* numbers of a block, in whole vectors */
-    int64_t offset[MAX_E];
+    int64_t offset[GOPT_WINOGRAD_MAX];
     layout at;
     gopt_post post;
 } spec;
@@ -129,38 +130,20 @@ static gopt_work work(const gopt_group *g, const int64_t *knob, const gopt_targe
         .parts = parts, .phases = 2, .workspace = (size_t)(s.at.parts + parts * s.at.part) * sizeof(float)};
 }
 
-static const double g4[6][3] = {{0.25, 0, 0},
-                                {-1.0 / 6, -1.0 / 6, -1.0 / 6},
-                                {-1.0 / 6, 1.0 / 6, -1.0 / 6},
-                                {1.0 / 24, 1.0 / 12, 1.0 / 6},
-                                {1.0 / 24, -1.0 / 12, 1.0 / 6},
-                                {0, 0, 1}};
-static const double g2[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
-
-/* Element (i, j) of a transformed filter. */
-static float transformed(int m, const float *filter, int i, int j)
-{
-    const double(*q)[3] = m == 2 ? g2 : g4;
-    double sum = 0;
-    for (int y = 0; y < 3; y++)
-        for (int x = 0; x < 3; x++)
-            sum += q[i][y] * q[j][x] * (double)filter[y * 3 + x];
-    return (float)sum;
-}
-
 /* Filters of tile `tile` of a group, to [element][tile][channel][row]. */
 static void pack_tile(const spec *s, const float *filters, float *u, int64_t group, int64_t tile)
 {
     const gopt_conv2d *c = &s->c;
-    int e = s->m + 2, mr = s->simd->mr;
-    for (int k = 0; k < s->e2; k++) {
-        float *dst = u + ((group * s->e2 + k) * s->filter_tiles + tile) * mr * c->channels;
-        for (int64_t i = 0; i < c->channels; i++)
-            for (int r = 0; r < mr; r++) {
-                int64_t f = tile * mr + r;
-                const float *filter = filters + ((group * c->filters + f) * c->channels + i) * 9;
-                *dst++ = f < c->filters ? transformed(s->m, filter, k / e, k % e) : 0;
-            }
+    int mr = s->simd->mr;
+    int64_t element = s->filter_tiles * mr * c->channels;
+    float one[GOPT_WINOGRAD_MAX], *dst = u + (group * s->e2 * s->filter_tiles + tile) * mr * c->channels;
+    for (int64_t i = 0; i < c->channels * mr; i++) {
+        int64_t f = tile * mr + i % mr;
+        memset(one, 0, sizeof one);
+        if (f < c->filters)
+            gopt_winograd_filter(s->m, filters + ((group * c->filters + f) * c->channels + i / mr) * 9, 1, one);
+        for (int k = 0; k < s->e2; k++)
+            dst[k * element + i] = one[k];
     }
 }
 

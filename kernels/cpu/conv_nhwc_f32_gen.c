@@ -7,7 +7,11 @@
 #include "cpu/emit_tile.h"
 #include "cpu/group.h"
 
-enum { TILE_M, TILE_N, BLOCK_M, BLOCK_K, UNROLL };
+enum { TILE_M, TILE_N, BLOCK_M, BLOCK_K, UNROLL, ORDER };
+
+enum { ORDER_AUTO, ORDER_FILTERS, ORDER_PIXELS };
+
+static const char *const orders[] = {"auto", "filters", "pixels", NULL};
 
 static const gopt_knob knobs[] = {
     [TILE_M] = {"tile_m", GOPT_KNOB_LINEAR, 0, 14, 0, 1, NULL, "pixels held in registers; 0: what divides a row best"},
@@ -16,6 +20,8 @@ static const gopt_knob knobs[] = {
     [BLOCK_M] = {"block_m", GOPT_KNOB_POW2, 16, 512, 64, 0, NULL, "pixels computed before moving on"},
     [BLOCK_K] = {"block_k", GOPT_KNOB_POW2, 64, 4096, 1024, 0, NULL, "depth of one block"},
     [UNROLL] = {"unroll", GOPT_KNOB_POW2, 1, 8, 2, 0, NULL, "steps of depth in one turn of the loop"},
+    [ORDER] = {"order", GOPT_KNOB_CHOICE, 0, 2, ORDER_AUTO, 0, orders,
+               "what is walked in the outer loop; auto: pixels when the second cache has room for all filters"},
     {0}};
 
 typedef struct plan {
@@ -30,6 +36,8 @@ typedef struct plan {
     int64_t bk, steps, depth;
     int64_t panels, by, bx, blocks_y, blocks_x; /* a block: by rows of bx pixels */
     int64_t image_at;                           /* floats into the workspace */
+    bool pixels_outside;
+    int ahead; /* cache lines of filters asked for in a turn, well before they are read */
 } plan;
 
 /* Tiles as equal as can be. */
@@ -83,6 +91,23 @@ static void choose_blocks(plan *p, const int64_t *knob)
         p->steps /= 2;
 }
 
+static size_t filter_bytes(const plan *p)
+{
+    return (size_t)(p->panels * p->nr * p->depth) * sizeof(float);
+}
+
+/* Filters that outer pixels read again and again should stay in the second cache; else each panel is read by all pixels
+ * before the next one, which comes from memory meanwhile: each tile asks for its share of it. */
+static void choose_order(plan *p, const int64_t *knob, const gopt_target *t)
+{
+    enum { FEW_BLOCKS = 8 };
+    int64_t blocks = p->blocks_x * p->blocks_y;
+    bool stay = filter_bytes(p) <= t->l2 / 2;
+    p->pixels_outside = knob[ORDER] == ORDER_PIXELS || (knob[ORDER] == ORDER_AUTO && stay);
+    if (!p->pixels_outside && blocks <= FEW_BLOCKS)
+        p->ahead = gopt_emit_tile_ahead(p->bk * p->nr, p->by * gopt_ceil_div(p->bx, p->tm), p->bk / p->steps);
+}
+
 static bool plan_init(plan *p, const gopt_group *g, const int64_t *knob, const gopt_target *t)
 {
     *p = (plan){.isa = t->isa};
@@ -97,6 +122,7 @@ static bool plan_init(plan *p, const gopt_group *g, const int64_t *knob, const g
     choose_blocks(p, knob);
     p->packed = g->in[1].packed;
     p->depth = p->c.run * p->c.runs;
+    choose_order(p, knob, t);
     p->image_at = p->packed ? 0 : gopt_ceil_div(p->panels * p->nr * p->depth, 16) * 16;
     p->x = gopt_expr_new(&p->arena);
     return gopt_conv_nhwc_expr(g, &p->c, &p->x) && gopt_emit_expr_of(&p->e, g, &p->x);
@@ -123,11 +149,6 @@ static double cost(const gopt_group *g, const int64_t *knob, const gopt_target *
     double waste = ok ? tile_cost(&p) / (double)p.c.filters : 1, work = flops(g, &p.c);
     gopt_arena_fini(&p.arena);
     return gopt_roofline(t, work * waste, gopt_group_bytes(g));
-}
-
-static size_t filter_bytes(const plan *p)
-{
-    return (size_t)(p->panels * p->nr * p->depth) * sizeof(float);
 }
 
 static gopt_work work(const gopt_group *g, const int64_t *knob, const gopt_target *t)
@@ -175,7 +196,8 @@ static void put_tile(const plan *p, int rows, const char *name, gopt_text *t)
                         .b = b,
                         .a_turn = p->steps,
                         .b_turn = p->steps * p->nr,
-                        .c_row = p->nr};
+                        .c_row = p->nr,
+                        .ahead = p->ahead};
     snprintf(full, sizeof full, "%s_%s", p->symbol, name);
     gopt_emit_tile_function(&e, full, t);
 }
@@ -242,6 +264,7 @@ static void put_sums(const plan *p, gopt_text *t)
                   (long long)p->bk, (long long)c->run, (long long)p->bk, (long long)p->steps);
     gopt_text_put(t, "            const float *begin = r + k == 0 ? zeros : (void *)0;\n");
     gopt_text_add(t, "            const float *b = panel + (r * %lld + k) * %d;\n", (long long)c->run, p->nr);
+    gopt_text_add(t, "            const float *later = b + %lld;\n", (long long)(p->bk * p->nr));
     gopt_text_put(t, "            for (int64_t y = y0; y < y1; y++) {\n");
     gopt_text_add(t,
                   "                const float *a = images + ((y / %lld * %lld + y %% %lld * %lld) * %lld) * %lld + "
@@ -249,17 +272,18 @@ static void put_sums(const plan *p, gopt_text *t)
                   (long long)c->oh, (long long)c->rows, (long long)c->oh, (long long)c->stride_h, (long long)c->cols,
                   (long long)c->channels);
     gopt_text_add(t, "                float *s = sum + (y - y0) * %lld;\n", (long long)(p->bx * p->nr));
-    gopt_text_add(t, "                for (int64_t x = x0; x < x1; x += %d)\n", p->tm);
+    gopt_text_add(t, "                for (int64_t x = x0; x < x1; x += %d, later += turns * %d) {\n", p->tm,
+                  p->ahead * GOPT_EMIT_TILE_LINE / (int)sizeof(float));
     long long step = c->stride_w * c->channels;
     if (rest)
         gopt_text_add(t,
                       "                    if (x + %d > %lld)\n"
-                      "                        %s_rest(turns, a + x * %lld, b, begin, s + (x - x0) * %d);\n"
+                      "                        %s_rest(turns, a + x * %lld, b, begin, s + (x - x0) * %d, later);\n"
                       "                    else\n",
                       p->tm, (long long)c->ow, p->symbol, step, p->nr);
-    gopt_text_add(t, "                        %s_tile(turns, a + x * %lld, b, begin, s + (x - x0) * %d);\n", p->symbol,
-                  step, p->nr);
-    gopt_text_put(t, "            }\n        }\n");
+    gopt_text_add(t, "                        %s_tile(turns, a + x * %lld, b, begin, s + (x - x0) * %d, later);\n",
+                  p->symbol, step, p->nr);
+    gopt_text_put(t, "                }\n            }\n        }\n");
 }
 
 static void put_results(const plan *p, gopt_text *t)
@@ -290,7 +314,7 @@ static void put_taps(const plan *p, gopt_text *t)
 
 static void put_main(const plan *p, gopt_text *t)
 {
-    long long blocks = p->blocks_y * p->blocks_x, items = p->panels * blocks, by = p->by, bx = p->bx;
+    long long panels = p->panels, blocks = p->blocks_y * p->blocks_x, items = panels * blocks, by = p->by, bx = p->bx;
     gopt_text_add(t, "void %s(const gopt_task *t)\n{\n    float *room = t->workspace;\n    (void)room;\n", p->symbol);
     put_begin(p, t);
     put_taps(p, t);
@@ -305,7 +329,10 @@ static void put_main(const plan *p, gopt_text *t)
     gopt_text_add(t,
                   "    for (int64_t n = %lldLL * t->part / t->parts; n < %lldLL * (t->part + 1) / t->parts; n++) {\n",
                   items, items);
-    gopt_text_add(t, "        int64_t j = n / %lld, block = n %% %lld;\n", blocks, blocks);
+    if (p->pixels_outside)
+        gopt_text_add(t, "        int64_t j = n %% %lld, block = n / %lld;\n", panels, panels);
+    else
+        gopt_text_add(t, "        int64_t j = n / %lld, block = n %% %lld;\n", blocks, blocks);
     gopt_text_add(t, "        int64_t y0 = block / %lld * %lld, x0 = block %% %lld * %lld;\n", (long long)p->blocks_x,
                   by, (long long)p->blocks_x, bx);
     gopt_text_add(t, "        int64_t y1 = y0 + %lld < %lld ? y0 + %lld : %lld;\n", by,
@@ -340,7 +367,7 @@ static gopt_status emit(const gopt_group *g, const int64_t *knob, const gopt_tar
 const gopt_kernel gopt_kernel_conv_nhwc_f32_gen = {
     .name = "conv_nhwc_f32_gen",
     .doc = "convolution with the channels innermost, code made for the shape",
-    .revision = 1,
+    .revision = 2,
     .knobs = knobs,
     .generated = true,
     .fits = fits,

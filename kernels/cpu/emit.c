@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* The texts of simd/vector.h and simd/vmath.h, made by the build. */
-extern const unsigned char gopt_text_vector[], gopt_text_vmath[];
+/* The texts of headers in simd/, made by the build. */
+extern const unsigned char gopt_text_vector[], gopt_text_vmath[], gopt_text_winograd[];
 
 static const char types[] = "typedef signed char int8_t;\n"
                             "typedef unsigned char uint8_t;\n"
@@ -41,4 +41,5 @@ void gopt_emit_prelude(gopt_text *t)
     gopt_text_put(t, types);
     put_header(t, (const char *)gopt_text_vector);
     put_header(t, (const char *)gopt_text_vmath);
+    put_header(t, (const char *)gopt_text_winograd);
 }

@@ -1,5 +1,7 @@
 #include "cpu/emit_tile.h"
 
+#include "cpu/group.h"
+
 enum { REGISTERS_AVX2 = 16, REGISTERS_AVX512 = 32 };
 
 int gopt_emit_tile_width(gopt_isa isa)
@@ -26,6 +28,12 @@ double gopt_emit_tile_effort(int rows, int nv)
 {
     double loads = (double)(nv + rows) / (double)(nv * rows); /* of a product */
     return 1 + 0.7 * GOPT_MAX(loads - 0.5, 0.0);
+}
+
+int gopt_emit_tile_ahead(int64_t floats, int64_t tiles, int64_t turns)
+{
+    int64_t lines = gopt_ceil_div(floats * (int64_t)sizeof(float), GOPT_EMIT_TILE_LINE);
+    return (int)gopt_ceil_div(lines, tiles * turns);
 }
 
 typedef struct names {
@@ -83,10 +91,20 @@ static void put_moves(const names *n, bool load, gopt_text *t)
         }
 }
 
+static void put_ahead(const gopt_emit_tile *e, gopt_text *t)
+{
+    for (int k = 0; k < e->ahead; k++)
+        gopt_text_add(t, "        \"prefetcht1 %d(%%[later])\\n\\t\"\n", k * GOPT_EMIT_TILE_LINE);
+    if (e->ahead)
+        gopt_text_add(t, "        \"add $%d, %%[later]\\n\\t\"\n", e->ahead * GOPT_EMIT_TILE_LINE);
+}
+
 void gopt_emit_tile_function(const gopt_emit_tile *e, const char *name, gopt_text *t)
 {
     names n = {.e = e, .reg = e->isa >= GOPT_ISA_AVX512 ? "zmm" : "ymm"};
-    gopt_text_add(t, "static void %s(int64_t turns, const float *a, const float *b, const float *begin, float *c)\n{\n",
+    gopt_text_add(t,
+                  "static void %s(int64_t turns, const float *a, const float *b, const float *begin, float *c,\n"
+                  "               const float *later)\n{\n",
                   name);
     gopt_text_put(t, "    __asm__ volatile(\n");
     gopt_text_put(t, "        \"test %[begin], %[begin]\\n\\tjz 2f\\n\\t\"\n");
@@ -96,11 +114,12 @@ void gopt_emit_tile_function(const gopt_emit_tile *e, const char *name, gopt_tex
     gopt_text_put(t, "        \".p2align 5\\n1:\\n\\t\"\n");
     for (int s = 0; s < e->steps; s++)
         put_step(&n, s, t);
+    put_ahead(e, t);
     gopt_text_add(t, "        \"add $%lld, %%[a]\\n\\t\"\n", (long long)(4 * e->a_turn));
     gopt_text_add(t, "        \"add $%lld, %%[b]\\n\\t\"\n", (long long)(4 * e->b_turn));
     gopt_text_put(t, "        \"dec %[turns]\\n\\tjnz 1b\\n\\t\"\n");
     put_moves(&n, false, t);
-    gopt_text_put(t, "        : [turns] \"+r\"(turns), [a] \"+r\"(a), [b] \"+r\"(b)\n"
+    gopt_text_put(t, "        : [turns] \"+r\"(turns), [a] \"+r\"(a), [b] \"+r\"(b), [later] \"+r\"(later)\n"
                      "        : [begin] \"r\"(begin), [c] \"r\"(c)\n        : \"memory\", \"cc\"");
     for (int r = 0; r < accumulator(e, e->rows, 0); r++)
         gopt_text_add(t, ", \"xmm%d\"", r);

@@ -5,6 +5,8 @@
 
 #include "kernel.h"
 
+enum { GOPT_EMIT_TILE_LINE = 64 /* bytes of a cache line */ };
+
 /* c[rows][nv vectors] = begin[row] + sum over steps of a(row, step) * b(step). Offsets in floats. */
 typedef struct gopt_emit_tile {
     gopt_isa isa; /* AVX2 or AVX512 */
@@ -14,6 +16,7 @@ typedef struct gopt_emit_tile {
     const int64_t *b;       /* where each step of a turn reads */
     int64_t a_turn, b_turn; /* from one turn to the next */
     int64_t c_row;
+    int ahead; /* cache lines that each turn asks the second cache for, for later; 0: none */
 } gopt_emit_tile;
 
 int gopt_emit_tile_width(gopt_isa isa); /* floats of a vector */
@@ -24,8 +27,11 @@ int gopt_emit_tile_rows(gopt_isa isa, int nv);
 /* How long one sum takes in such a tile, 1 in a large one: few sums leave the multipliers waiting for loads, of which
  * today's cores do two at a time. Fitted to 3x3 and 1x1 convolutions in tiles of one to three vectors. */
 double gopt_emit_tile_effort(int rows, int nv);
-/* static void NAME(int64_t turns, const float *a, const float *b, const float *begin, float *c); turns >= 1. Without
- * begin the sums go on from what c holds. */
+/* Cache lines to ask for in each turn so that `tiles` tiles of so many turns together ask for so many floats. */
+int gopt_emit_tile_ahead(int64_t floats, int64_t tiles, int64_t turns);
+/* static void NAME(int64_t turns, const float *a, const float *b, const float *begin, float *c, const float *later);
+ * turns >= 1. Without begin the sums go on from what c holds. The lines asked for lie one after the other from
+ * `later` on, which need not be readable. */
 void gopt_emit_tile_function(const gopt_emit_tile *e, const char *name, gopt_text *t);
 
 #endif

@@ -10,6 +10,10 @@
 
 enum { TILE_M, TILE_N, BLOCK_M, BLOCK_K, UNROLL, ORDER };
 
+enum { ORDER_COLUMNS, ORDER_ROWS };
+
+enum { FEW_BLOCKS = 8 /* of rows that read a panel before the next one comes from memory */ };
+
 static const char *const orders[] = {"columns", "rows", NULL};
 
 static const gopt_knob knobs[] = {
@@ -32,6 +36,7 @@ typedef struct plan {
     int tm, nv, nr; /* nr: columns of a panel */
     int64_t bm, bk, steps;
     int64_t panels, blocks; /* of columns, of rows */
+    int ahead;              /* cache lines of columns asked for in a turn, well before they are read */
 } plan;
 
 /* alpha * acc + beta * c, then post. */
@@ -75,6 +80,8 @@ static bool plan_init(plan *p, const gopt_group *g, const int64_t *knob, const g
     p->steps = knob[UNROLL];
     while (p->bk % p->steps || mm->k % p->bk % p->steps)
         p->steps /= 2;
+    if (knob[ORDER] == ORDER_COLUMNS && p->blocks <= FEW_BLOCKS)
+        p->ahead = gopt_emit_tile_ahead(p->bk * p->nr, gopt_ceil_div(p->bm, p->tm), p->bk / p->steps);
     p->x = gopt_expr_new(&p->arena);
     return build_expression(p, g) && gopt_emit_expr_of(&p->e, g, &p->x);
 }
@@ -158,7 +165,8 @@ static void put_tile(const plan *p, int rows, const char *name, gopt_text *t)
                         .b = b,
                         .a_turn = p->steps,
                         .b_turn = p->steps * p->nr,
-                        .c_row = p->nr};
+                        .c_row = p->nr,
+                        .ahead = p->ahead};
     snprintf(full, sizeof full, "%s_%s", p->symbol, name);
     gopt_emit_tile_function(&e, full, t);
 }
@@ -191,15 +199,18 @@ static void put_sums(const plan *p, gopt_text *t)
     gopt_text_add(t, "            int64_t turns = (%lld - k < %lld ? %lld - k : %lld) / %lld;\n", (long long)mm->k,
                   (long long)p->bk, (long long)mm->k, (long long)p->bk, (long long)p->steps);
     gopt_text_put(t, "            const float *begin = k == 0 ? zeros : (void *)0;\n");
-    gopt_text_add(t, "            for (int64_t i = first; i < last; i += %d)\n", p->tm);
+    int64_t share = p->ahead * GOPT_EMIT_TILE_LINE / (int64_t)sizeof(float);
+    gopt_text_add(t, "            const float *later = panel + (k + %lld) * %d;\n", (long long)p->bk, p->nr);
+    gopt_text_add(t, "            for (int64_t i = first; i < last; i += %d, later += turns * %lld)\n", p->tm,
+                  (long long)share);
     if (rest)
         gopt_text_add(t,
                       "                if (i + %d > %lld)\n                    %s_rest(turns, a + i * %lld + k, "
-                      "panel + k * %d, begin, sum + (i - first) * %d);\n                else\n    ",
+                      "panel + k * %d, begin, sum + (i - first) * %d, later);\n                else\n    ",
                       p->tm, (long long)mm->m, p->symbol, (long long)mm->a_row, p->nr, p->nr);
-    gopt_text_add(t,
-                  "                %s_tile(turns, a + i * %lld + k, panel + k * %d, begin, sum + (i - first) * %d);\n",
-                  p->symbol, (long long)mm->a_row, p->nr, p->nr);
+    gopt_text_add(
+        t, "                %s_tile(turns, a + i * %lld + k, panel + k * %d, begin, sum + (i - first) * %d, later);\n",
+        p->symbol, (long long)mm->a_row, p->nr, p->nr);
     gopt_text_put(t, "        }\n");
 }
 
@@ -234,7 +245,7 @@ static void put_main(const plan *p, int64_t order, gopt_text *t)
     gopt_text_add(t,
                   "    for (int64_t n = %lldLL * t->part / t->parts; n < %lldLL * (t->part + 1) / t->parts; n++) {\n",
                   items, items);
-    if (order == 0)
+    if (order == ORDER_COLUMNS)
         gopt_text_add(t, "        int64_t j = n / %lld, first = n %% %lld * %lld, last = first + %lld;\n",
                       (long long)p->blocks, (long long)p->blocks, (long long)p->bm, (long long)p->bm);
     else
@@ -270,7 +281,7 @@ static gopt_status emit(const gopt_group *g, const int64_t *knob, const gopt_tar
 const gopt_kernel gopt_kernel_matmul_f32_gen = {
     .name = "matmul_f32_gen",
     .doc = "products with a constant, code made for the shape",
-    .revision = 2,
+    .revision = 3,
     .knobs = knobs,
     .generated = true,
     .fits = fits,

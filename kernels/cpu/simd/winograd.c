@@ -1,41 +1,6 @@
 /* winograd.c: transforms of F(2x2, 3x3) and F(4x4, 3x3), a vector of tiles at a time. */
+#include "cpu/simd/winograd.h"
 #include "cpu/simd/parts.h"
-
-/* One dimension: what the m + 2 pixels of a tile become. */
-static inline __attribute__((always_inline)) void input1(const int m, const vf *d, int step, vf *t)
-{
-    if (m == 2) {
-        t[0] = d[0] - d[2 * step];
-        t[1] = d[step] + d[2 * step];
-        t[2] = d[2 * step] - d[step];
-        t[3] = d[step] - d[3 * step];
-        return;
-    }
-    vf a = d[4 * step] - 4.0f * d[2 * step], b = d[3 * step] - 4.0f * d[step];
-    vf e = d[4 * step] - d[2 * step], f = 2.0f * (d[3 * step] - d[step]);
-    t[0] = 4.0f * d[0] - 5.0f * d[2 * step] + d[4 * step];
-    t[1] = a + b;
-    t[2] = a - b;
-    t[3] = e + f;
-    t[4] = e - f;
-    t[5] = 4.0f * d[step] - 5.0f * d[3 * step] + d[5 * step];
-}
-
-/* And back: m pixels from m + 2 sums. */
-static inline __attribute__((always_inline)) void output1(const int m, const vf *s, int step, vf *y)
-{
-    vf sum = s[step] + s[2 * step], difference = s[step] - s[2 * step];
-    if (m == 2) {
-        y[0] = s[0] + sum;
-        y[1] = difference - s[3 * step];
-        return;
-    }
-    vf outer = s[3 * step] + s[4 * step], slope = s[3 * step] - s[4 * step];
-    y[0] = s[0] + sum + outer;
-    y[1] = difference + 2.0f * slope;
-    y[2] = sum + 4.0f * outer;
-    y[3] = difference + 8.0f * slope + s[5 * step];
-}
 
 static inline __attribute__((always_inline)) void input(const int m, const gopt_taps *t, int64_t n, float *v,
                                                         int64_t step)
@@ -46,9 +11,9 @@ static inline __attribute__((always_inline)) void input(const int m, const gopt_
         for (int i = 0; i < e * e; i++)
             d[i] = v_load(t->src + t->offset[i] + j);
         for (int i = 0; i < e; i++)
-            input1(m, d + i * e, 1, h + i * e);
+            v_winograd_in(m, d + i * e, 1, h + i * e);
         for (int i = 0; i < e; i++) {
-            input1(m, h + i, e, out);
+            v_winograd_in(m, h + i, e, out);
             for (int k = 0; k < e; k++)
                 v_store(v + (k * e + i) * step + j, out[k]);
         }
@@ -99,12 +64,12 @@ static inline __attribute__((always_inline)) void output(const int m, const floa
         for (int i = 0; i < e; i++) { /* columns of sums, down */
             for (int k = 0; k < e; k++)
                 in[k] = v_load(s + (k * e + i) * step + j);
-            output1(m, in, 1, y);
+            v_winograd_out(m, in, 1, y);
             for (int k = 0; k < m; k++)
                 h[k * e + i] = y[k];
         }
         for (int k = 0; k < m; k++) {
-            output1(m, h + k * e, 1, y);
+            v_winograd_out(m, h + k * e, 1, y);
             for (int i = 0; i < m; i++)
                 y[i] += bias;
             m == 2 ? interleave2(y, dst + k * dst_step + 2 * j) : interleave4(y, dst + k * dst_step + 4 * j);
