@@ -17,10 +17,10 @@ typedef struct spec {
     gopt_planes planes;
     const gopt_simd *simd;
     bool x_zero, w_zero, pack, x_signed, w_signed;
-    bool flat;        /* rows are short: all are computed as one, then those over the edge dropped */
-    int64_t pixels;   /* numbers of a plane that count */
-    int64_t together; /* channels */
-    int64_t w_size;   /* floats of all filters in the workspace */
+    bool flat;                  /* rows are short: all are computed as one, then those over the edge dropped */
+    int64_t pixels;             /* numbers of a plane that count */
+    int64_t together;           /* channels */
+    int64_t w_size;             /* floats of all filters in the workspace */
     int64_t own, results, part; /* floats: places within a part's room, and its size */
     int64_t offset[MAX_TAPS];
     gopt_finish finish;
@@ -82,9 +82,8 @@ static gopt_work work(const gopt_group *g, const int64_t *knob, const gopt_targe
     (void)knob;
     int parts = gopt_parts(t, flops(g), gopt_group_bytes(g));
     plan(&s, g, t);
-    return (gopt_work){.parts = parts,
-                       .phases = s.pack ? 2 : 1,
-                       .workspace = (size_t)(s.w_size + parts * s.part) * sizeof(float)};
+    return (gopt_work){
+        .parts = parts, .phases = s.pack ? 2 : 1, .workspace = (size_t)(s.w_size + parts * s.part) * sizeof(float)};
 }
 
 static size_t packed_bytes(const gopt_group *g, const int64_t *knob, const gopt_target *t, int k)

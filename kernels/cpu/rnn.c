@@ -109,8 +109,8 @@ static void divide(gopt_rnn *n, const gopt_target *t)
     int phases = n->steps_phases * (int)n->seq;
     n->parts = gopt_parts(t, flops, 0);
     n->splits = (int)GOPT_MIN(n->batch, GOPT_MAX(1, n->parts / n->dirs));
-    /* Every phase ends in a barrier: what counts is the work of one. */
-    bool barriers_pay = gopt_parts(t, flops / phases, 0) > 1;
+    /* Every phase ends in a barrier, between threads that are awake: worth it for a quarter of what else is. */
+    bool barriers_pay = gopt_parts(t, 4 * flops / phases, 0) > 1;
     bool stays = n->columns * n->hidden * (int64_t)sizeof(float) <= (int64_t)(t->l2 / 2);
     n->chained = !barriers_pay || (n->dirs * n->splits >= n->parts && (n->splits == 1 || stays));
     lay_out(n);

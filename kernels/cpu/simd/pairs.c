@@ -45,8 +45,8 @@ static inline __attribute__((always_inline)) void compute(const gopt_pairs *g, c
             UNROLL for (int j = 0; j < nv; j++) acc[i][j] = add_pairs(acc[i][j], av, bv[j], fused);
         }
     }
-    UNROLL for (int i = 0; i < GOPT_MR; i++) if (i < g->rows) UNROLL for (int j = 0; j < nv; j++) *(vi_memory *)(
-        sums + i * g->sums_row + j * GOPT_VW) = acc[i][j];
+    UNROLL for (int i = 0; i < GOPT_MR; i++) if (i < g->rows) UNROLL for (int j = 0; j < nv; j++) *
+        (vi_memory *)(sums + i * g->sums_row + j * GOPT_VW) = acc[i][j];
 }
 
 /* One function for each: gcc gives up allocating registers well in one that holds them all. */
