@@ -106,7 +106,7 @@ static void run(const gopt_task *t)
 const gopt_kernel gopt_kernel_gru_f32 = {
     .name = "gru_f32",
     .doc = "GRU with its usual activations",
-    .revision = 2,
+    .revision = 3,
     .fits = fits,
     .cost = cost,
     .work = work,

@@ -62,7 +62,7 @@ static void run(const gopt_task *t)
 const gopt_kernel gopt_kernel_lstm_f32 = {
     .name = "lstm_f32",
     .doc = "LSTM with its usual activations",
-    .revision = 2,
+    .revision = 3,
     .fits = fits,
     .cost = cost,
     .work = work,

@@ -20,9 +20,11 @@ static bool plain(const gopt_group *g, const gopt_rnn_kind *kind, int dirs)
     for (int k = X; k < g->n_anchor; k++)
         if (k != LENS && !gopt_group_in_is(g, k, GOPT_DTYPE_F32))
             return false;
-    return !gopt_group_has(g, LENS) && !gopt_group_has(g, PEEPHOLE) && !g->post &&
-           gopt_attr_int(g->attrs, "layout", 0) == 0 && gopt_attr_int(g->attrs, "input_forget", 0) == 0 &&
-           !(gopt_attr_float(g->attrs, "clip", 0) > 0) && default_activations(g, kind, dirs);
+    bool lengths = !gopt_group_has(g, LENS) || gopt_operand_is(&g->in[LENS], GOPT_DTYPE_I32) ||
+                   gopt_operand_is(&g->in[LENS], GOPT_DTYPE_I64);
+    return lengths && !gopt_group_has(g, PEEPHOLE) && !g->post && gopt_attr_int(g->attrs, "layout", 0) == 0 &&
+           gopt_attr_int(g->attrs, "input_forget", 0) == 0 && !(gopt_attr_float(g->attrs, "clip", 0) > 0) &&
+           default_activations(g, kind, dirs);
 }
 
 static bool wanted(const gopt_group *g, int k)
@@ -81,6 +83,8 @@ bool gopt_rnn_of(gopt_rnn *n, const gopt_group *g, const gopt_rnn_kind *kind, co
     n->input = g->in[X].dim[2];
     n->hidden = g->in[R].dim[2];
     n->bias = gopt_group_has(g, B);
+    n->lengths = gopt_group_has(g, LENS);
+    n->wide_lengths = n->lengths && g->in[LENS].dtype == GOPT_DTYPE_I64;
     n->first_h = gopt_group_has(g, FIRST_H);
     n->first_c = kind->cell && gopt_group_has(g, FIRST_C);
     n->y = wanted(g, 0);
@@ -112,7 +116,9 @@ static void divide(gopt_rnn *n, const gopt_target *t)
     /* Every phase ends in a barrier, between threads that are awake: worth it for a quarter of what else is. */
     bool barriers_pay = gopt_parts(t, 4 * flops / phases, 0) > 1;
     bool stays = n->columns * n->hidden * (int64_t)sizeof(float) <= (int64_t)(t->l2 / 2);
-    n->chained = !barriers_pay || (n->dirs * n->splits >= n->parts && (n->splits == 1 || stays));
+    if (n->lengths)
+        n->splits = (int)n->batch;
+    n->chained = n->lengths || !barriers_pay || (n->dirs * n->splits >= n->parts && (n->splits == 1 || stays));
     lay_out(n);
 }
 
@@ -336,7 +342,7 @@ static float *states(const gopt_rnn_step *s, int64_t step)
     const gopt_rnn *n = s->n;
     int64_t size = n->dirs * n->batch * n->hidden;
     bool back = n->reverse || s->dir == 1;
-    float *at = n->y && step > 0 ? (float *)s->t->out[0] + (back ? n->seq - step : step - 1) * size
+    float *at = n->y && step > 0 ? (float *)s->t->out[0] + (back ? s->steps - step : step - 1) * size
                                  : (float *)s->t->workspace + n->at.h + step % 2 * size;
     return at + (s->dir * n->batch + s->row) * n->hidden;
 }
@@ -346,7 +352,7 @@ static void run_step(gopt_rnn_step *s, int64_t step, int phase, void (*advance)(
 {
     const gopt_rnn *n = s->n;
     s->step = step;
-    s->time = n->reverse || s->dir == 1 ? n->seq - 1 - step : step;
+    s->time = n->reverse || s->dir == 1 ? s->steps - 1 - step : step;
     s->first = s->panel * n->simd->width;
     s->units = GOPT_MIN(n->hidden - s->first, s->panels * n->simd->width);
     s->sums = (float *)s->t->workspace + n->at.sums + s->panel * n->kind.gates * n->simd->width;
@@ -354,8 +360,32 @@ static void run_step(gopt_rnn_step *s, int64_t step, int phase, void (*advance)(
     s->h = states(s, step);
     s->next = states(s, step + 1);
     advance(s, phase);
-    if (phase == n->steps_phases - 1 && step == n->seq - 1)
+    if (phase == n->steps_phases - 1 && step == s->steps - 1)
         finish(s);
+}
+
+/* How many steps sequence b lasts. */
+static int64_t length_of(const gopt_rnn *n, const gopt_task *t, int64_t b)
+{
+    if (!n->lengths)
+        return n->seq;
+    int64_t length = n->wide_lengths ? ((const int64_t *)t->in[LENS])[b] : ((const int32_t *)t->in[LENS])[b];
+    return length < 0 ? 0 : GOPT_MIN(length, n->seq);
+}
+
+/* What follows the last step of a sequence that ends early, or never begins. */
+static void end_early(gopt_rnn_step *s)
+{
+    const gopt_rnn *n = s->n;
+    int64_t size = n->dirs * n->batch * n->hidden;
+    s->first = 0;
+    s->units = n->hidden;
+    for (int64_t time = s->steps; n->y && time < n->seq; time++)
+        memset((float *)s->t->out[0] + time * size + gopt_rnn_state(s), 0, (size_t)n->hidden * sizeof(float));
+    if (s->steps == 0) {
+        s->next = states(s, 0);
+        finish(s);
+    }
 }
 
 static void run_chains(gopt_rnn_step *s, void (*advance)(const gopt_rnn_step *s, int phase))
@@ -369,9 +399,12 @@ static void run_chains(gopt_rnn_step *s, void (*advance)(const gopt_rnn_step *s,
         s->dir = lo / n->splits;
         gopt_share(n->batch, 1, (int)(lo % n->splits), n->splits, &s->row, &end);
         s->rows = end - s->row;
-        for (int64_t step = 0; step < n->seq; step++)
+        s->steps = length_of(n, s->t, s->row);
+        for (int64_t step = 0; step < s->steps; step++)
             for (int phase = 0; phase < n->steps_phases; phase++)
                 run_step(s, step, phase, advance);
+        if (s->steps < n->seq)
+            end_early(s);
     }
 }
 
@@ -383,6 +416,7 @@ static void run_phase(gopt_rnn_step *s, int phase, void (*advance)(const gopt_rn
     gopt_share(n->dirs * n->panels, 1, s->t->part, s->t->parts, &lo, &hi);
     s->row = 0;
     s->rows = n->batch;
+    s->steps = n->seq;
     for (; lo < hi; lo += s->panels) {
         s->dir = lo / n->panels;
         s->panel = lo % n->panels;

@@ -2,7 +2,8 @@
  * panel of units (a vector of them) lie side by side, in weights and in sums.
  *
  * Steps run in one of two ways. Chained: a part runs all steps of its chain, some sequences in one direction, without
- * waiting for the others. Else a step is a phase, or two, and parts share its panels. */
+ * waiting for the others; where sequences have lengths, each is a chain. Else a step is a phase, or two, and parts
+ * share its panels. */
 #ifndef GOPT_CPU_RNN_H
 #define GOPT_CPU_RNN_H
 
@@ -29,7 +30,8 @@ typedef struct gopt_rnn {
     int dirs;
     bool reverse; /* the only direction is backwards */
     bool bias, first_h, first_c;
-    bool y, y_h, y_c; /* outputs that are wanted */
+    bool lengths, wide_lengths; /* sequence_lens, of 64 bits */
+    bool y, y_h, y_c;           /* outputs that are wanted */
     bool pack_w, pack_r;
     bool reset_after; /* linear_before_reset: the reset gate applies to the product */
     bool chained;
@@ -44,7 +46,7 @@ typedef struct gopt_rnn {
 typedef struct gopt_rnn_step {
     const gopt_rnn *n;
     const gopt_task *t;
-    int64_t dir, time, step;
+    int64_t dir, time, step, steps;      /* steps: of this chain */
     int64_t panel, panels, first, units; /* the first one and how many; the same in units */
     int64_t row, rows;                   /* sequences: likewise */
     float *room;                         /* this part's */
