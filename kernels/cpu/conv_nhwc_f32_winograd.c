@@ -54,8 +54,8 @@ static void choose_tile(plan *p, const int64_t *knob, int nv)
 {
     int most = GOPT_MIN(gopt_emit_tile_rows(p->isa, nv), 14);
     p->nv = nv;
-    p->tm = (int)(knob[TILE_M] ? GOPT_MIN(knob[TILE_M], p->tiles)
-                               : gopt_ceil_div(p->tiles, gopt_ceil_div(p->tiles, most)));
+    p->tm =
+        (int)(knob[TILE_M] ? GOPT_MIN(knob[TILE_M], p->tiles) : gopt_ceil_div(p->tiles, gopt_ceil_div(p->tiles, most)));
     p->nr = nv * p->width;
     p->panels = gopt_ceil_div(p->c.filters, p->nr);
     p->groups = gopt_ceil_div(p->tiles, p->tm);
@@ -325,14 +325,15 @@ static void put_sums(const plan *p, gopt_text *t)
                   "#pragma GCC unroll 6\n        for (int k = 0; k < %d; k++)\n"
                   "            in[k] = v_load(sum + (k * %d + i) * %d);\n",
                   p->symbol, e, e * p->m, p->m, e, e, e, p->tm * p->nr);
-    gopt_text_add(t,
-                  "        v_winograd_out(%d, in, 1, y);\n"
-                  "#pragma GCC unroll 4\n        for (int k = 0; k < %d; k++)\n            h[k * %d + i] = y[k];\n    }\n"
-                  "#pragma GCC unroll 4\n    for (int k = 0; k < %d; k++) {\n"
-                  "        v_winograd_out(%d, h + k * %d, 1, y);\n"
-                  "#pragma GCC unroll 4\n        for (int i = 0; i < %d; i++)\n"
-                  "            v_store(row + (k * %d + i) * %d, y[i]);\n    }\n}\n",
-                  p->m, p->m, e, p->m, p->m, e, p->m, p->m, p->nr);
+    gopt_text_add(
+        t,
+        "        v_winograd_out(%d, in, 1, y);\n"
+        "#pragma GCC unroll 4\n        for (int k = 0; k < %d; k++)\n            h[k * %d + i] = y[k];\n    }\n"
+        "#pragma GCC unroll 4\n    for (int k = 0; k < %d; k++) {\n"
+        "        v_winograd_out(%d, h + k * %d, 1, y);\n"
+        "#pragma GCC unroll 4\n        for (int i = 0; i < %d; i++)\n"
+        "            v_store(row + (k * %d + i) * %d, y[i]);\n    }\n}\n",
+        p->m, p->m, e, p->m, p->m, e, p->m, p->m, p->nr);
 }
 
 static void put_transforming(const plan *p, gopt_text *t)

@@ -8,9 +8,9 @@ enum { BLOCK = 1024 /* neighbours of a channel at once: all its taps' stay in th
 
 typedef struct spec {
     const gopt_simd *simd;
-    int64_t outer, n, inner;       /* n channels */
-    int64_t before, after;         /* how many channels around one count, where there are as many */
-    int64_t room;                  /* floats of a part's row with what is missing at its ends; inner is 1 */
+    int64_t outer, n, inner; /* n channels */
+    int64_t before, after;   /* how many channels around one count, where there are as many */
+    int64_t room;            /* floats of a part's row with what is missing at its ends; inner is 1 */
     float alpha, beta, bias;
     gopt_post post;
 } spec;

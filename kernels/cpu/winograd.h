@@ -1,5 +1,5 @@
-/* winograd.h: Winograd's method for 3x3 convolutions of stride 1: tiles of m x m results from (m + 2)^2 products per pair
- * of channel and filter, instead of 9 m^2. Pixels and sums are transformed by simd/winograd.h. */
+/* winograd.h: Winograd's method for 3x3 convolutions of stride 1: tiles of m x m results from (m + 2)^2 products per
+ * pair of channel and filter, instead of 9 m^2. Pixels and sums are transformed by simd/winograd.h. */
 #ifndef GOPT_CPU_WINOGRAD_H
 #define GOPT_CPU_WINOGRAD_H
 

@@ -41,8 +41,8 @@ GOPT_V vf v_round_f16(vf x)
     return x;
 #else
     vf size = v_abs(x), small = (size + 0.5f) - 0.5f; /* below 2^-14 numbers lie 2^-24 apart, as floats at 0.5 do */
-    vi u = (vi)size;
-    vf r = v_select(size < 0x1p-14f, small, (vf)((u + 0xfff + (u >> 13 & 1)) & ~0x1fff));
+    vu u = (vu)size;
+    vf r = v_select(size < 0x1p-14f, small, (vf)((u + 0xfffu + (u >> 13 & 1u)) & ~0x1fffu));
     r = v_select(size >= 65520.0f, v_splat(__builtin_inff()), r);
     return v_select(x == x, v_copysign(r, x), x);
 #endif

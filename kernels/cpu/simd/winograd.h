@@ -1,6 +1,6 @@
-/* winograd.h: F(2x2, 3x3) and F(4x4, 3x3) in one dimension, for vectors of tiles or of channels. Source: Lavin and Gray,
- * Fast Algorithms for Convolutional Neural Networks (2015), points 0, 1, -1, 2, -2. Generated code has the text of this
- * file. */
+/* winograd.h: F(2x2, 3x3) and F(4x4, 3x3) in one dimension, for vectors of tiles or of channels. Source: Lavin and
+ * Gray, Fast Algorithms for Convolutional Neural Networks (2015), points 0, 1, -1, 2, -2. Generated code has the text
+ * of this file. */
 #ifndef GOPT_CPU_SIMD_WINOGRAD_H
 #define GOPT_CPU_SIMD_WINOGRAD_H
 
