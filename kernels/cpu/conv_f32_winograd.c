@@ -141,7 +141,7 @@ static void pack_tile(const spec *s, const float *filters, float *u, int64_t gro
         int64_t f = tile * mr + i % mr;
         memset(one, 0, sizeof one);
         if (f < c->filters)
-            gopt_winograd_filter(s->m, filters + ((group * c->filters + f) * c->channels + i / mr) * 9, 1, one);
+            gopt_winograd_filter(s->m, filters + ((group * c->filters + f) * c->channels + i / mr) * 9, one);
         for (int k = 0; k < s->e2; k++)
             dst[k * element + i] = one[k];
     }

@@ -1,7 +1,10 @@
 /* conv_nhwc_f32_winograd: 3x3 convolutions of stride 1 with the channels innermost by Winograd's method, as code made
  * for the shape. In rounds that the second cache has room for: first pixels are transformed, a vector of channels at a
- * time, then every panel of filters is multiplied with groups of as many tiles as registers hold. */
+ * time, then every panel of filters is multiplied with groups of as many tiles as registers hold. One infinity or NaN
+ * among a tile's pixels, or a sum beyond the largest float, spoils results that it has nothing to do with: tiles that
+ * are not finite are computed again tap by tap, for which panels end in the filters as they are. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cpu/conv_nhwc.h"
 #include "cpu/emit.h"
@@ -48,6 +51,7 @@ typedef struct plan {
     int64_t pixels_at;      /* floats into the workspace */
 } plan;
 
+enum { TAPS = 9 };
 enum { SPARE = 16 /* floats after a tile's channels, so that the tiles of a group do not share a set of the cache */ };
 
 static void choose_tile(plan *p, const int64_t *knob, int nv)
@@ -96,9 +100,20 @@ static void divide(plan *p, const int64_t *knob, int m)
         choose_best_tile(p, knob);
 }
 
-static size_t filter_bytes(const plan *p)
+/* Floats of a panel: transformed filters, then plain ones. */
+static int64_t panel_floats(const plan *p)
 {
-    return (size_t)(p->panels * p->nr * p->e2 * p->c.channels) * sizeof(float);
+    return (p->e2 + TAPS) * p->c.channels * p->nr;
+}
+
+static double plain_filter_bytes(const plan *p)
+{
+    return (double)(TAPS * p->c.filters * p->c.channels) * sizeof(float);
+}
+
+static double transformed_filter_bytes(const plan *p)
+{
+    return (double)(p->panels * p->nr * p->e2 * p->c.channels) * sizeof(float);
 }
 
 /* Transforms: some 30 operations per result, pixel and channel or filter. */
@@ -110,12 +125,7 @@ static double operations(const plan *p)
 /* Filters come from memory. */
 static double seconds(const plan *p, const gopt_target *t)
 {
-    return gopt_roofline(t, operations(p), 0) + gopt_roofline(t, 0, (double)filter_bytes(p));
-}
-
-static double plain_filter_bytes(const plan *p)
-{
-    return 9.0 * (double)(p->c.filters * p->c.channels) * sizeof(float);
+    return gopt_roofline(t, operations(p), 0) + gopt_roofline(t, 0, transformed_filter_bytes(p));
 }
 
 static double direct_seconds(const plan *p, const gopt_target *t)
@@ -167,7 +177,7 @@ static bool plan_init(plan *p, const gopt_group *g, const int64_t *knob, const g
     p->steps = GOPT_MIN(knob[UNROLL], (int64_t)p->width);
     p->turns = p->c.channels / p->steps;
     p->packed = g->in[1].packed;
-    p->pixels_at = p->packed ? 0 : (int64_t)(filter_bytes(p) / sizeof(float));
+    p->pixels_at = p->packed ? 0 : p->panels * panel_floats(p);
     p->x = gopt_expr_new(&p->arena);
     return gopt_conv_nhwc_expr(g, &p->c, &p->x) && gopt_emit_expr_of(&p->e, g, &p->x);
 }
@@ -188,7 +198,7 @@ static double cost(const gopt_group *g, const int64_t *knob, const gopt_target *
     double flops = 2 * per_element * (double)gopt_operand_count(&g->out[0]), bytes = gopt_group_bytes(g);
     if (ok) {
         flops += operations(&p);
-        bytes += (double)filter_bytes(&p) - plain_filter_bytes(&p);
+        bytes += transformed_filter_bytes(&p) - plain_filter_bytes(&p);
     }
     gopt_arena_fini(&p.arena);
     return gopt_roofline(t, flops, bytes);
@@ -212,26 +222,25 @@ static size_t packed_bytes(const gopt_group *g, const int64_t *knob, const gopt_
         return 0;
     bool ok = plan_init(&p, g, knob, t);
     gopt_arena_fini(&p.arena);
-    return ok ? filter_bytes(&p) : 0;
+    return ok ? (size_t)(p.panels * panel_floats(&p)) * sizeof(float) : 0;
 }
 
-/* To [panel][product][channel][filter]. */
+/* To [panel][product, then tap][channel][filter]. */
 static void pack(const gopt_group *g, const int64_t *knob, const gopt_target *t, int k, void *dst)
 {
     plan p;
     plan_init(&p, g, knob, t);
     gopt_arena_fini(&p.arena);
     const float *filters = g->in[k].constant;
-    float u[GOPT_WINOGRAD_MAX] = {0}, *to = dst;
     int64_t channels = p.c.channels, product = channels * p.nr;
-    for (int64_t j = 0; j < p.panels; j++)
-        for (int64_t i = 0; i < product; i++) {
-            int64_t f = j * p.nr + i % p.nr;
-            bool there = f < p.c.filters;
-            if (there)
-                gopt_winograd_filter(p.m, filters + (f * channels + i / p.nr) * 9, 1, u);
-            for (int e = 0; e < p.e2; e++)
-                to[(j * p.e2 + e) * product + i] = there ? u[e] : 0;
+    memset(dst, 0, (size_t)(p.panels * panel_floats(&p)) * sizeof(float));
+    for (int64_t f = 0; f < p.c.filters; f++)
+        for (int64_t c = 0; c < channels; c++) {
+            const float *filter = filters + (f * channels + c) * TAPS;
+            float u[GOPT_WINOGRAD_MAX], *to = (float *)dst + f / p.nr * panel_floats(&p) + c * p.nr + f % p.nr;
+            gopt_winograd_filter(p.m, filter, u);
+            for (int e = 0; e < p.e2 + TAPS; e++)
+                to[e * product] = e < p.e2 ? u[e] : filter[e - p.e2];
         }
 }
 
@@ -251,7 +260,7 @@ static void put_tile(const plan *p, gopt_text *t)
                         .a_turn = p->steps,
                         .b_turn = p->steps * p->nr,
                         .c_row = p->nr,
-                        .ahead = gopt_emit_tile_ahead(p->c.channels * p->nr, GOPT_MAX(p->round, (int64_t)1), p->turns)};
+                        .ahead = gopt_emit_tile_ahead(p->c.channels * p->nr, p->round, p->turns)};
     snprintf(name, sizeof name, "%s_tile", p->symbol);
     gopt_emit_tile_function(&e, name, t);
 }
@@ -271,15 +280,16 @@ static void put_filter_packing(const plan *p, gopt_text *t)
                   "        int64_t end = %lldLL * (t->part + 1) / t->parts * %lld;\n"
                   "        for (; i < end; i++)\n            for (int k = 0; k < %d; k++) {\n"
                   "                int64_t j = i / %lld, in = i %% %lld, f = j * %d + in %% %d;\n"
-                  "                double u = 0;\n",
-                  (long long)p->panels, product, (long long)p->panels, product, p->e2, product, product, p->nr, p->nr);
+                  "                const float *filter = (const float *)t->in[1] + (f * %lld + in / %d) * %d;\n"
+                  "                double u = k < %d || f >= %lld ? 0 : filter[k - %d];\n",
+                  (long long)p->panels, product, (long long)p->panels, product, p->e2 + TAPS, product, product, p->nr,
+                  p->nr, channels, p->nr, TAPS, p->e2, (long long)p->c.filters, p->e2);
     gopt_text_add(t,
-                  "                for (int q = 0; q < 9 && f < %lld; q++)\n"
-                  "                    u += g[k / %d][q / 3] * g[k %% %d][q %% 3] *\n"
-                  "                         ((const float *)t->in[1])[(f * %lld + in / %d) * 9 + q];\n"
+                  "                for (int q = 0; q < %d && k < %d && f < %lld; q++)\n"
+                  "                    u += g[k / %d][q / 3] * g[k %% %d][q %% 3] * filter[q];\n"
                   "                room[(j * %d + k) * %lld + in] = (float)u;\n            }\n"
                   "        return;\n    }\n",
-                  (long long)p->c.filters, p->m + 2, p->m + 2, channels, p->nr, p->e2, product);
+                  TAPS, p->e2, (long long)p->c.filters, p->m + 2, p->m + 2, p->e2 + TAPS, product);
 }
 
 /* One tile's pixels; those outside of the image are 0. */
@@ -315,25 +325,50 @@ static void put_pixels(const plan *p, gopt_text *t)
                   e, p->m, e, e, e, p->m, e, e, e, (long long)(p->tm * p->row));
 }
 
-/* One tile's sums of a vector of filters back to results. */
+/* One tile's sums of a vector of filters back to results; *check becomes NaN when one is not finite. */
 static void put_sums(const plan *p, gopt_text *t)
 {
     int e = p->m + 2;
-    gopt_text_add(t,
-                  "static inline void %s_sums(const float *sum, float *row)\n{\n    vf in[%d], h[%d], y[%d];\n"
-                  "#pragma GCC unroll 6\n    for (int i = 0; i < %d; i++) {\n"
-                  "#pragma GCC unroll 6\n        for (int k = 0; k < %d; k++)\n"
-                  "            in[k] = v_load(sum + (k * %d + i) * %d);\n",
-                  p->symbol, e, e * p->m, p->m, e, e, e, p->tm * p->nr);
+    gopt_text_add(
+        t,
+        "static inline void %s_sums(const float *sum, float *row, vf *check)\n{\n    vf in[%d], h[%d], y[%d];\n"
+        "#pragma GCC unroll 6\n    for (int i = 0; i < %d; i++) {\n"
+        "#pragma GCC unroll 6\n        for (int k = 0; k < %d; k++)\n"
+        "            in[k] = v_load(sum + (k * %d + i) * %d);\n",
+        p->symbol, e, e * p->m, p->m, e, e, e, p->tm * p->nr);
     gopt_text_add(
         t,
         "        v_winograd_out(%d, in, 1, y);\n"
         "#pragma GCC unroll 4\n        for (int k = 0; k < %d; k++)\n            h[k * %d + i] = y[k];\n    }\n"
         "#pragma GCC unroll 4\n    for (int k = 0; k < %d; k++) {\n"
         "        v_winograd_out(%d, h + k * %d, 1, y);\n"
-        "#pragma GCC unroll 4\n        for (int i = 0; i < %d; i++)\n"
-        "            v_store(row + (k * %d + i) * %d, y[i]);\n    }\n}\n",
+        "#pragma GCC unroll 4\n        for (int i = 0; i < %d; i++) {\n"
+        "            v_store(row + (k * %d + i) * %d, y[i]);\n            *check += 0.0f * y[i];\n        }\n    "
+        "}\n}\n",
         p->m, p->m, e, p->m, p->m, e, p->m, p->m, p->nr);
+}
+
+/* The same results of one tile and panel, tap by tap. */
+static void put_taps(const plan *p, gopt_text *t)
+{
+    const gopt_conv_nhwc *c = &p->c;
+    gopt_text_add(t,
+                  "static __attribute__((noinline, cold)) void %s_taps(const float *images, const float *filters,\n"
+                  "                                                  int64_t y, int64_t x, float *row)\n{\n"
+                  "    for (int i = 0; i < %d; i++)\n    for (int v = 0; v < %d; v += GOPT_VW) {\n"
+                  "        vf sum = {0};\n        for (int q = 0; q < %d; q++) {\n",
+                  p->symbol, p->m * p->m, p->nr, TAPS);
+    gopt_text_add(t,
+                  "            int64_t at_y = y + i / %d + q / 3 - %lld, at_x = x + i %% %d + q %% 3 - %lld;\n"
+                  "            if (at_y < 0 || at_y >= %lld || at_x < 0 || at_x >= %lld)\n                continue;\n",
+                  p->m, (long long)c->pad_h, p->m, (long long)c->pad_w, (long long)c->ih, (long long)c->iw);
+    gopt_text_add(t,
+                  "            const float *pixel = images + (at_y * %lld + at_x) * %lld;\n"
+                  "            for (int64_t c = 0; c < %lld; c++)\n"
+                  "                sum += pixel[c] * v_load(filters + (q * %lld + c) * %d + v);\n"
+                  "        }\n        v_store(row + i * %d + v, sum);\n    }\n}\n",
+                  (long long)c->iw, (long long)c->channels, (long long)c->channels, (long long)c->channels, p->nr,
+                  p->nr);
 }
 
 static void put_transforming(const plan *p, gopt_text *t)
@@ -359,15 +394,18 @@ static void put_results(const plan *p, gopt_text *t)
     gopt_text_add(t,
                   "        int64_t cols = %lld - j * %d < %d ? %lld - j * %d : %d;\n"
                   "        for (int64_t r = 0, tile = (first + g) * %d; r < %d && tile < %lld; r++, tile++) {\n"
-                  "            for (int v = 0; v < %d; v += GOPT_VW)\n"
-                  "                %s_sums(sum + r * %d + v, row + v);\n",
+                  "            vf check = {0};\n            for (int v = 0; v < %d; v += GOPT_VW)\n"
+                  "                %s_sums(sum + r * %d + v, row + v, &check);\n",
                   (long long)c->filters, p->nr, p->nr, (long long)c->filters, p->nr, p->nr, p->tm, p->tm,
                   (long long)p->tiles, p->nr, p->symbol, p->nr);
     gopt_text_add(t,
                   "            int64_t n = tile / %lld, y0 = tile / %lld %% %lld * %d, x0 = tile %% %lld * %d;\n"
+                  "            if (v_sum(check) != 0)\n"
+                  "                %s_taps((const float *)t->in[0] + n * %lld, b + %lld, y0, x0, row);\n"
                   "            for (int64_t y = y0; y < y0 + %d && y < %lld; y++)\n"
                   "            for (int64_t x = x0; x < x0 + %d && x < %lld; x++) {\n",
-                  (long long)(p->ty * p->tx), (long long)p->tx, (long long)p->ty, p->m, (long long)p->tx, p->m, p->m,
+                  (long long)(p->ty * p->tx), (long long)p->tx, (long long)p->ty, p->m, (long long)p->tx, p->m,
+                  p->symbol, (long long)(c->ih * c->iw * c->channels), (long long)(p->e2 * c->channels * p->nr), p->m,
                   (long long)c->oh, p->m, (long long)c->ow);
     gopt_text_add(t,
                   "                const float *s = row + ((y - y0) * %d + x - x0) * %d;\n"
@@ -381,7 +419,7 @@ static void put_results(const plan *p, gopt_text *t)
 
 static void put_main(const plan *p, gopt_text *t)
 {
-    long long panels = p->panels, group = p->e2 * p->tm * p->row, panel = p->e2 * p->c.channels * p->nr;
+    long long panels = p->panels, group = p->e2 * p->tm * p->row, panel = panel_floats(p);
     gopt_text_add(t,
                   "void %s(const gopt_task *t)\n{\n    int phase = t->phase;\n    float *room = t->workspace;\n"
                   "    float *pixels = room + %lld;\n",
@@ -422,6 +460,7 @@ static gopt_status emit(const gopt_group *g, const int64_t *knob, const gopt_tar
         put_tile(&p, t);
         put_pixels(&p, t);
         put_sums(&p, t);
+        put_taps(&p, t);
         put_main(&p, t);
     }
     gopt_arena_fini(&p.arena);

@@ -3,13 +3,11 @@
 #ifndef GOPT_CPU_WINOGRAD_H
 #define GOPT_CPU_WINOGRAD_H
 
-#include <stdint.h>
-
 enum { GOPT_WINOGRAD_MAX = 36 /* products of a tile */ };
 
 /* Row i < m + 2 of G, 3 numbers: G filter G^T is a transformed filter. */
 const double *gopt_winograd_row(int m, int i);
-/* u[(m + 2)^2], row by row, of a filter[3][3] whose numbers lie `step` apart; m is 2 or 4. */
-void gopt_winograd_filter(int m, const float *filter, int64_t step, float *u);
+/* u[(m + 2)^2], row by row, of a filter[3][3]; m is 2 or 4. */
+void gopt_winograd_filter(int m, const float *filter, float *u);
 
 #endif
