@@ -57,7 +57,7 @@ static double cost(const gopt_group *g, const int64_t *knob, const gopt_target *
 static int64_t reserve(int64_t *at, int64_t floats)
 {
     int64_t first = *at;
-    *at += gopt_ceil_div(floats, 16) * 16;
+    *at += gopt_whole_vectors(floats);
     return first;
 }
 

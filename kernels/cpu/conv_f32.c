@@ -77,22 +77,17 @@ static void choose_blocks(spec *s, const int64_t *knob, int parts)
     }
 }
 
-static int64_t aligned(int64_t floats)
-{
-    return (floats + 15) / 16 * 16;
-}
-
 static void lay_out(spec *s, int parts)
 {
     const gopt_conv2d *c = &s->c;
     layout *r = &s->at;
     int64_t filters = s->pack ? c->groups * s->tiles * s->simd->mr * s->taps : 0;
     int64_t image = s->in_place ? 0 : c->batch * c->groups * c->channels * s->planes.size + 16;
-    r->image = aligned(filters);
-    r->offsets = r->image + aligned(image);
-    r->parts = r->offsets + aligned(2 * s->taps);
-    r->tail = s->dense ? 0 : aligned(s->block_m * s->block_n) + 16;
-    r->part = r->tail + (s->in_place ? aligned(s->simd->nr * GOPT_MIN(s->block_k, s->taps)) : 0);
+    r->image = gopt_whole_vectors(filters);
+    r->offsets = r->image + gopt_whole_vectors(image);
+    r->parts = r->offsets + gopt_whole_vectors(2 * s->taps);
+    r->tail = s->dense ? 0 : gopt_whole_vectors(s->block_m * s->block_n) + 16;
+    r->part = r->tail + (s->in_place ? gopt_whole_vectors(s->simd->nr * GOPT_MIN(s->block_k, s->taps)) : 0);
     r->total = r->parts + parts * r->part;
 }
 

@@ -51,7 +51,7 @@ static void plan(spec *s, const gopt_group *g, const gopt_target *t)
     s->simd = gopt_simd_for(t->isa);
     s->flat = c->ow < 3 * s->simd->width;
     s->pixels = c->oh > 0 && c->ow > 0 ? (c->oh - 1) * s->planes.cols + c->ow : 0;
-    s->part = (s->planes.size + SLACK + (s->flat ? s->pixels + SLACK : 0) + 15) / 16 * 16;
+    s->part = gopt_whole_vectors(s->planes.size + SLACK + (s->flat ? s->pixels + SLACK : 0));
 }
 
 static gopt_work work(const gopt_group *g, const int64_t *knob, const gopt_target *t)
@@ -68,9 +68,7 @@ static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target 
     spec *s = memory;
     (void)knob;
     plan(s, g, t);
-    for (int64_t y = 0; y < s->c.kh; y++)
-        for (int64_t x = 0; x < s->c.kw; x++)
-            s->offset[y * s->c.kw + x] = gopt_planes_tap(&s->planes, &s->c, y, x);
+    gopt_planes_taps(&s->planes, &s->c, s->offset);
     gopt_conv2d_post_prepare(&s->post, g, s->simd);
 }
 

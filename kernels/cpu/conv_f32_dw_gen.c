@@ -66,7 +66,7 @@ static double cost(const gopt_group *g, const int64_t *knob, const gopt_target *
 
 static int64_t part_floats(const plan *p)
 {
-    return gopt_ceil_div(p->planes.size + SLACK, 16) * 16;
+    return gopt_whole_vectors(p->planes.size + SLACK);
 }
 
 static gopt_work work(const gopt_group *g, const int64_t *knob, const gopt_target *t)

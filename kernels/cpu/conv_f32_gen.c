@@ -133,7 +133,7 @@ static bool plan_init(plan *p, const gopt_group *g, const int64_t *knob, const g
     p->steps = p->taps > 1 ? p->taps : (int)knob[UNROLL];
     while (p->taps == 1 && c->channels % p->steps)
         p->steps /= 2;
-    p->image_at = p->packed ? 0 : gopt_ceil_div(c->groups * p->tiles * p->tm * c->channels * p->taps, 16) * 16;
+    p->image_at = p->packed ? 0 : gopt_whole_vectors(c->groups * p->tiles * p->tm * c->channels * p->taps);
     p->x = gopt_expr_new(&p->arena);
     if (!gopt_conv2d_expr(g, &p->x))
         return false;

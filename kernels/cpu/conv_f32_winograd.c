@@ -77,11 +77,6 @@ static int64_t u_floats(const spec *s)
     return s->c.groups * s->e2 * s->filter_tiles * s->simd->mr * s->c.channels;
 }
 
-static int64_t aligned(int64_t n)
-{
-    return (n + 15) / 16 * 16;
-}
-
 /* As many rows of tiles as the knob has room for, but enough blocks for all parts. */
 static void choose_blocks(spec *s, const int64_t *knob, int parts)
 {
@@ -90,7 +85,7 @@ static void choose_blocks(spec *s, const int64_t *knob, int parts)
     int64_t share = gopt_ceil_div(t->oh * s->c.batch * s->c.groups, parts);
     s->tile_rows = GOPT_MAX(GOPT_MIN(GOPT_MIN(room, share), t->oh), 1);
     s->blocks = gopt_ceil_div(t->oh, s->tile_rows);
-    s->width = aligned(s->tile_rows * s->planes.cols);
+    s->width = gopt_whole_vectors(s->tile_rows * s->planes.cols);
     s->block_m = GOPT_MIN(gopt_ceil_div(knob[BLOCK_M], s->simd->mr), s->filter_tiles) * s->simd->mr;
 }
 
@@ -109,13 +104,12 @@ static void plan(spec *s, const gopt_group *g, const int64_t *knob, const gopt_t
     tiles->oh = gopt_ceil_div(c->oh, s->m);
     tiles->ow = gopt_ceil_div(c->ow, s->m);
     gopt_planes_of(&s->planes, tiles);
-    for (int k = 0; k < s->e2; k++)
-        s->offset[k] = gopt_planes_tap(&s->planes, tiles, k / (s->m + 2), k % (s->m + 2));
+    gopt_planes_taps(&s->planes, tiles, s->offset);
     s->filter_tiles = gopt_ceil_div(c->filters, s->simd->mr);
     choose_blocks(s, knob, parts);
     layout *l = &s->at;
-    l->image = s->pack ? aligned(u_floats(s)) : 0;
-    l->parts = l->image + aligned(c->batch * c->groups * c->channels * s->planes.size + SLACK);
+    l->image = s->pack ? gopt_whole_vectors(u_floats(s)) : 0;
+    l->parts = l->image + gopt_whole_vectors(c->batch * c->groups * c->channels * s->planes.size + SLACK);
     l->sums = s->e2 * c->channels * s->width;
     l->rows = l->sums + s->e2 * s->block_m * s->width;
     l->part = l->rows + s->m * s->m * s->width + SLACK;

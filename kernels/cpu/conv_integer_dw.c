@@ -49,11 +49,6 @@ static double cost(const gopt_group *g, const int64_t *knob, const gopt_target *
     return gopt_roofline(t, flops(g), gopt_group_bytes(g));
 }
 
-static int64_t aligned(int64_t floats)
-{
-    return (floats + 15) / 16 * 16;
-}
-
 static void plan(spec *s, const gopt_group *g, const gopt_target *t)
 {
     memset(s, 0, sizeof *s);
@@ -70,10 +65,10 @@ static void plan(spec *s, const gopt_group *g, const gopt_target *t)
     s->pixels = c->oh > 0 && c->ow > 0 ? (c->oh - 1) * s->planes.cols + c->ow : 0;
     int64_t results = c->filters * c->oh * c->ow;
     s->together = GOPT_MIN(GOPT_MAX(1, RESULTS / GOPT_MAX(1, results)), c->groups * c->batch);
-    s->w_size = s->pack ? aligned(c->groups * c->filters * c->kh * c->kw) : 0;
-    s->own = aligned(s->planes.size + SLACK);
-    s->results = s->own + (s->flat ? aligned(s->pixels + SLACK) : 0);
-    s->part = s->results + aligned(s->together * results + SLACK);
+    s->w_size = s->pack ? gopt_whole_vectors(c->groups * c->filters * c->kh * c->kw) : 0;
+    s->own = gopt_whole_vectors(s->planes.size + SLACK);
+    s->results = s->own + (s->flat ? gopt_whole_vectors(s->pixels + SLACK) : 0);
+    s->part = s->results + gopt_whole_vectors(s->together * results + SLACK);
 }
 
 static gopt_work work(const gopt_group *g, const int64_t *knob, const gopt_target *t)
@@ -114,9 +109,7 @@ static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target 
     spec *s = memory;
     (void)knob;
     plan(s, g, t);
-    for (int64_t y = 0; y < s->c.kh; y++)
-        for (int64_t x = 0; x < s->c.kw; x++)
-            s->offset[y * s->c.kw + x] = gopt_planes_tap(&s->planes, &s->c, y, x);
+    gopt_planes_taps(&s->planes, &s->c, s->offset);
     gopt_finish_prepare(&s->finish, g, s->simd);
 }
 

@@ -63,8 +63,8 @@ static void lay_out(spec *s, const gopt_group *g, const gopt_target *t)
     s->panel = c->run * c->runs * simd->nr;
     s->image_at = s->packed ? 0 : gopt_ceil_div(c->filters, simd->nr) * s->panel;
     s->image = c->padded ? c->batch * c->rows * c->cols * c->channels : 0;
-    s->room_at = s->image_at + gopt_ceil_div(s->image, 16) * 16;
-    s->room = gopt_ceil_div(gopt_ceil_div(BLOCK, simd->mr) * simd->mr * c->run, 16) * 16;
+    s->room_at = s->image_at + gopt_whole_vectors(s->image);
+    s->room = gopt_whole_vectors(gopt_ceil_div(BLOCK, simd->mr) * simd->mr * c->run);
     s->blocks = gopt_ceil_div(c->ow, BLOCK);
 }
 

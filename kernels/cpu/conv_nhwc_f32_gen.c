@@ -36,7 +36,7 @@ typedef struct plan {
     int64_t bk, steps, depth;
     int64_t panels, by, bx, blocks_y, blocks_x; /* a block: by rows of bx pixels */
     int64_t image_at;                           /* floats into the workspace */
-    bool pixels_outside;
+    bool pixels_outside;                        /* walked in the outer loop, panels in the inner one */
     int ahead; /* cache lines of filters asked for in a turn, well before they are read */
 } plan;
 
@@ -100,12 +100,11 @@ static size_t filter_bytes(const plan *p)
  * before the next one, which comes from memory meanwhile: each tile asks for its share of it. */
 static void choose_order(plan *p, const int64_t *knob, const gopt_target *t)
 {
-    enum { FEW_BLOCKS = 8 };
-    int64_t blocks = p->blocks_x * p->blocks_y;
     bool stay = filter_bytes(p) <= t->l2 / 2;
     p->pixels_outside = knob[ORDER] == ORDER_PIXELS || (knob[ORDER] == ORDER_AUTO && stay);
-    if (!p->pixels_outside && blocks <= FEW_BLOCKS)
-        p->ahead = gopt_emit_tile_ahead(p->bk * p->nr, p->by * gopt_ceil_div(p->bx, p->tm), p->bk / p->steps);
+    if (!p->pixels_outside)
+        p->ahead = gopt_emit_tile_ahead(p->bk * p->nr, p->blocks_x * p->blocks_y, p->by * gopt_ceil_div(p->bx, p->tm),
+                                        p->bk / p->steps);
 }
 
 static bool plan_init(plan *p, const gopt_group *g, const int64_t *knob, const gopt_target *t)
@@ -123,7 +122,7 @@ static bool plan_init(plan *p, const gopt_group *g, const int64_t *knob, const g
     p->packed = g->in[1].packed;
     p->depth = p->c.run * p->c.runs;
     choose_order(p, knob, t);
-    p->image_at = p->packed ? 0 : gopt_ceil_div(p->panels * p->nr * p->depth, 16) * 16;
+    p->image_at = p->packed ? 0 : gopt_whole_vectors(p->panels * p->nr * p->depth);
     p->x = gopt_expr_new(&p->arena);
     return gopt_conv_nhwc_expr(g, &p->c, &p->x) && gopt_emit_expr_of(&p->e, g, &p->x);
 }
@@ -183,23 +182,13 @@ static void pack(const gopt_group *g, const int64_t *knob, const gopt_target *t,
 
 static void put_tile(const plan *p, int rows, const char *name, gopt_text *t)
 {
-    char full[96];
-    int64_t b[8];
-    for (int s = 0; s < p->steps; s++)
-        b[s] = s * p->nr;
     gopt_emit_tile e = {.isa = p->isa,
                         .rows = rows,
                         .nv = p->nv,
                         .steps = (int)p->steps,
                         .a_row = p->c.stride_w * p->c.channels,
-                        .a_step = 1,
-                        .b = b,
-                        .a_turn = p->steps,
-                        .b_turn = p->steps * p->nr,
-                        .c_row = p->nr,
                         .ahead = p->ahead};
-    snprintf(full, sizeof full, "%s_%s", p->symbol, name);
-    gopt_emit_tile_function(&e, full, t);
+    gopt_emit_tile_panel(e, p->symbol, name, t);
 }
 
 static void put_filter_packing(const plan *p, gopt_text *t)

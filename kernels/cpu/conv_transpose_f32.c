@@ -102,11 +102,6 @@ static double cost(const gopt_group *g, const int64_t *knob, const gopt_target *
     return gopt_roofline(t, flops(g), gopt_group_bytes(g));
 }
 
-static int64_t aligned(int64_t n)
-{
-    return (n + 15) / 16 * 16;
-}
-
 static void plan(spec *s, const gopt_group *g, const gopt_target *t)
 {
     memset(s, 0, sizeof *s);
@@ -119,9 +114,9 @@ static void plan(spec *s, const gopt_group *g, const gopt_target *t)
     s->tiles = gopt_ceil_div(c->filters * s->taps, s->simd->mr);
     s->rows = BLOCK / GOPT_MAX(s->simd->mr * s->taps * c->iw, 1);
     s->rows = GOPT_MIN(GOPT_MAX(s->rows, 1), c->ih);
-    s->at_parts = s->pack ? aligned(c->groups * s->tiles * s->simd->mr * c->channels) : 0;
-    s->tail = aligned(s->simd->mr * s->taps * s->rows * c->iw);
-    s->part = s->tail + aligned(s->simd->nr * c->channels);
+    s->at_parts = s->pack ? gopt_whole_vectors(c->groups * s->tiles * s->simd->mr * c->channels) : 0;
+    s->tail = gopt_whole_vectors(s->simd->mr * s->taps * s->rows * c->iw);
+    s->part = s->tail + gopt_whole_vectors(s->simd->nr * c->channels);
     s->phases = s->pack ? 2 : 1;
 }
 

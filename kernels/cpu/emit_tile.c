@@ -1,5 +1,7 @@
 #include "cpu/emit_tile.h"
 
+#include <stdio.h>
+
 #include "cpu/group.h"
 
 enum { REGISTERS_AVX2 = 16, REGISTERS_AVX512 = 32 };
@@ -30,8 +32,11 @@ double gopt_emit_tile_effort(int rows, int nv)
     return 1 + 0.7 * GOPT_MAX(loads - 0.5, 0.0);
 }
 
-int gopt_emit_tile_ahead(int64_t floats, int64_t tiles, int64_t turns)
+int gopt_emit_tile_ahead(int64_t floats, int64_t blocks, int64_t tiles, int64_t turns)
 {
+    enum { FEW = 8 };
+    if (blocks > FEW)
+        return 0;
     int64_t lines = gopt_ceil_div(floats * (int64_t)sizeof(float), GOPT_EMIT_TILE_LINE);
     return (int)gopt_ceil_div(lines, tiles * turns);
 }
@@ -124,4 +129,19 @@ void gopt_emit_tile_function(const gopt_emit_tile *e, const char *name, gopt_tex
     for (int r = 0; r < accumulator(e, e->rows, 0); r++)
         gopt_text_add(t, ", \"xmm%d\"", r);
     gopt_text_put(t, ");\n}\n");
+}
+
+void gopt_emit_tile_panel(gopt_emit_tile e, const char *symbol, const char *name, gopt_text *t)
+{
+    char full[96];
+    int64_t b[GOPT_EMIT_TILE_STEPS], width = e.nv * gopt_emit_tile_width(e.isa);
+    for (int s = 0; s < e.steps; s++)
+        b[s] = s * width;
+    e.b = b;
+    e.a_step = 1;
+    e.a_turn = e.steps;
+    e.b_turn = e.steps * width;
+    e.c_row = width;
+    snprintf(full, sizeof full, "%s_%s", symbol, name);
+    gopt_emit_tile_function(&e, full, t);
 }

@@ -32,4 +32,10 @@ static inline int64_t gopt_ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+/* Floats of room that ends where the widest vector does. */
+static inline int64_t gopt_whole_vectors(int64_t floats)
+{
+    return gopt_ceil_div(floats, 16) * 16;
+}
+
 #endif

@@ -34,7 +34,7 @@ static void shape(const gopt_group *g, spec *s)
     most = GOPT_MAX(s->n - 1, 0);
     s->before = GOPT_MIN((size - 1) / 2, most);
     s->after = GOPT_MIN(size - 1 - (size - 1) / 2, most);
-    s->room = s->inner == 1 ? gopt_ceil_div(s->before + s->n + s->after, 16) * 16 : 0;
+    s->room = s->inner == 1 ? gopt_whole_vectors(s->before + s->n + s->after) : 0;
     s->alpha = (float)(gopt_attr_float(g->attrs, "alpha", 1e-4f) / (double)size);
     s->beta = (float)gopt_attr_float(g->attrs, "beta", 0.75);
     s->bias = (float)gopt_attr_float(g->attrs, "bias", 1);

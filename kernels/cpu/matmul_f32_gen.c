@@ -12,8 +12,6 @@ enum { TILE_M, TILE_N, BLOCK_M, BLOCK_K, UNROLL, ORDER };
 
 enum { ORDER_COLUMNS, ORDER_ROWS };
 
-enum { FEW_BLOCKS = 8 /* of rows that read a panel before the next one comes from memory */ };
-
 static const char *const orders[] = {"columns", "rows", NULL};
 
 static const gopt_knob knobs[] = {
@@ -80,8 +78,8 @@ static bool plan_init(plan *p, const gopt_group *g, const int64_t *knob, const g
     p->steps = knob[UNROLL];
     while (p->bk % p->steps || mm->k % p->bk % p->steps)
         p->steps /= 2;
-    if (knob[ORDER] == ORDER_COLUMNS && p->blocks <= FEW_BLOCKS)
-        p->ahead = gopt_emit_tile_ahead(p->bk * p->nr, gopt_ceil_div(p->bm, p->tm), p->bk / p->steps);
+    if (knob[ORDER] == ORDER_COLUMNS)
+        p->ahead = gopt_emit_tile_ahead(p->bk * p->nr, p->blocks, gopt_ceil_div(p->bm, p->tm), p->bk / p->steps);
     p->x = gopt_expr_new(&p->arena);
     return build_expression(p, g) && gopt_emit_expr_of(&p->e, g, &p->x);
 }
@@ -152,23 +150,9 @@ static void pack(const gopt_group *g, const int64_t *knob, const gopt_target *t,
 
 static void put_tile(const plan *p, int rows, const char *name, gopt_text *t)
 {
-    char full[96];
-    int64_t b[8];
-    for (int s = 0; s < p->steps; s++)
-        b[s] = s * p->nr;
-    gopt_emit_tile e = {.isa = p->isa,
-                        .rows = rows,
-                        .nv = p->nv,
-                        .steps = (int)p->steps,
-                        .a_row = p->mm.a_row,
-                        .a_step = 1,
-                        .b = b,
-                        .a_turn = p->steps,
-                        .b_turn = p->steps * p->nr,
-                        .c_row = p->nr,
-                        .ahead = p->ahead};
-    snprintf(full, sizeof full, "%s_%s", p->symbol, name);
-    gopt_emit_tile_function(&e, full, t);
+    gopt_emit_tile e = {
+        .isa = p->isa, .rows = rows, .nv = p->nv, .steps = (int)p->steps, .a_row = p->mm.a_row, .ahead = p->ahead};
+    gopt_emit_tile_panel(e, p->symbol, name, t);
 }
 
 /* Phase 0 when b has not been packed: panels are shared by the parts. */

@@ -49,3 +49,9 @@ int64_t gopt_planes_tap(const gopt_planes *p, const gopt_conv2d *c, int64_t ky, 
     int64_t plane = find(p->y, y % c->stride_h) * p->n_x + find(p->x, x % c->stride_w);
     return (plane * p->rows + y / c->stride_h) * p->cols + x / c->stride_w;
 }
+
+void gopt_planes_taps(const gopt_planes *p, const gopt_conv2d *c, int64_t *offset)
+{
+    for (int64_t k = 0; k < c->kh * c->kw; k++)
+        offset[k] = gopt_planes_tap(p, c, k / c->kw, k % c->kw);
+}

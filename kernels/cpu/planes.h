@@ -10,5 +10,7 @@
 /* False when strides and kernel need too many planes. */
 bool gopt_planes_of(gopt_planes *p, const gopt_conv2d *c);
 int64_t gopt_planes_tap(const gopt_planes *p, const gopt_conv2d *c, int64_t ky, int64_t kx);
+/* All of them, offset[kh * kw]. */
+void gopt_planes_taps(const gopt_planes *p, const gopt_conv2d *c, int64_t *offset);
 
 #endif

@@ -97,7 +97,7 @@ static void plan(spec *s, const gopt_group *g, const gopt_target *t)
     s->even = reach_h < s->rim_h && reach_w < s->rim_w && (s->padded || (v->pad_h == 0 && v->pad_w == 0));
     s->channels = g->in[0].dim[0] * g->in[0].dim[1];
     v->room = row_room(v, s->simd->width);
-    s->part = gopt_ceil_div(v->room + (s->max ? 0 : v->ow), 16) * 16;
+    s->part = gopt_whole_vectors(v->room + (s->max ? 0 : v->ow));
 }
 
 static gopt_work work(const gopt_group *g, const int64_t *knob, const gopt_target *t)

@@ -115,7 +115,7 @@ static double cost(const gopt_group *g, const int64_t *knob, const gopt_target *
 /* For each axis: cells as int32, then weights. */
 static int64_t table_floats(const geometry *q)
 {
-    return gopt_ceil_div(2 * (q->y.out * q->y.taps + q->x.out * q->x.taps), 16) * 16;
+    return gopt_whole_vectors(2 * (q->y.out * q->y.taps + q->x.out * q->x.taps));
 }
 
 static gopt_work work(const gopt_group *g, const int64_t *knob, const gopt_target *t)
@@ -125,7 +125,7 @@ static gopt_work work(const gopt_group *g, const int64_t *knob, const gopt_targe
     geometry_of(g, &q);
     bool packed = g->in[q.tables].packed;
     int parts = gopt_parts(t, flops(g), gopt_group_bytes(g));
-    int64_t room = gopt_ceil_div(q.x.in, 16) * 16 * parts + (packed ? 0 : table_floats(&q));
+    int64_t room = gopt_whole_vectors(q.x.in) * parts + (packed ? 0 : table_floats(&q));
     return (gopt_work){.parts = parts, .phases = packed ? 1 : 2, .workspace = (size_t)room * sizeof(float)};
 }
 
@@ -182,7 +182,7 @@ static void prepare(const gopt_group *g, const int64_t *knob, const gopt_target 
     s->simd = gopt_simd_for(t->isa);
     s->packed = g->in[s->g.tables].packed;
     s->table = table_floats(&s->g);
-    s->part = gopt_ceil_div(s->g.x.in, 16) * 16;
+    s->part = gopt_whole_vectors(s->g.x.in);
     gopt_post_prepare(&s->post, g, g->post, s->simd);
 }
 

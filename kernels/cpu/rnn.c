@@ -32,11 +32,6 @@ static bool wanted(const gopt_group *g, int k)
     return k < g->n_out && g->out[k].dtype != GOPT_DTYPE_NONE;
 }
 
-static int64_t aligned(int64_t floats)
-{
-    return (floats + 15) / 16 * 16;
-}
-
 static int64_t packed_w(const gopt_rnn *n)
 {
     return n->dirs * gopt_ceil_div(n->columns, n->simd->nr) * n->simd->nr * n->input;
@@ -57,17 +52,17 @@ static void lay_out(gopt_rnn *n)
 {
     gopt_rnn_room *r = &n->at;
     int64_t state = n->dirs * n->batch * n->hidden, rows = rows_of(n);
-    r->w = aligned(gopt_ceil_div(n->seq * n->batch, n->simd->mr) * n->simd->mr * n->input);
-    r->r = r->w + aligned(n->pack_w ? packed_w(n) : 0);
-    r->sums = r->r + aligned(n->pack_r ? packed_r(n) : 0);
-    r->bias = r->sums + aligned(n->seq * n->batch * n->dirs * n->columns);
-    r->apart = r->bias + aligned(n->dirs * n->columns);
-    r->h = r->apart + aligned(n->dirs * n->panels * n->simd->width);
-    r->c = r->h + aligned(2 * state);
-    r->z = r->c + aligned(state);
-    r->parts = r->z + aligned(state);
-    r->gates = aligned(gopt_ceil_div(rows, n->simd->mr) * n->simd->mr * n->hidden);
-    r->part = r->gates + aligned(n->reset_after ? rows * n->columns : 0);
+    r->w = gopt_whole_vectors(gopt_ceil_div(n->seq * n->batch, n->simd->mr) * n->simd->mr * n->input);
+    r->r = r->w + gopt_whole_vectors(n->pack_w ? packed_w(n) : 0);
+    r->sums = r->r + gopt_whole_vectors(n->pack_r ? packed_r(n) : 0);
+    r->bias = r->sums + gopt_whole_vectors(n->seq * n->batch * n->dirs * n->columns);
+    r->apart = r->bias + gopt_whole_vectors(n->dirs * n->columns);
+    r->h = r->apart + gopt_whole_vectors(n->dirs * n->panels * n->simd->width);
+    r->c = r->h + gopt_whole_vectors(2 * state);
+    r->z = r->c + gopt_whole_vectors(state);
+    r->parts = r->z + gopt_whole_vectors(state);
+    r->gates = gopt_whole_vectors(gopt_ceil_div(rows, n->simd->mr) * n->simd->mr * n->hidden);
+    r->part = r->gates + gopt_whole_vectors(n->reset_after ? rows * n->columns : 0);
     r->total = r->parts + n->parts * r->part;
 }
 

@@ -233,7 +233,7 @@ static int operand(const gopt_region *r, gopt_expr *x, const gopt_value *v, cons
 
 int gopt_region_build(const gopt_region *r, gopt_expr *x, int base, const gopt_value *root, int acc)
 {
-    int value[GOPT_REGION_NODES] = {-1}, load[GOPT_REGION_NODES];
+    int value[GOPT_REGION_NODES] = {0}, load[GOPT_REGION_NODES];
     for (int i = r->n - 1; i >= 0; i--) {
         const gopt_node *n = r->node[i];
         int used = gopt_expr_loads(&r->expr[i]);

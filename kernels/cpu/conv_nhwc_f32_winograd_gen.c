@@ -1,8 +1,8 @@
-/* conv_nhwc_f32_winograd: 3x3 convolutions of stride 1 with the channels innermost by Winograd's method, as code made
- * for the shape. In rounds that the second cache has room for: first pixels are transformed, a vector of channels at a
- * time, then every panel of filters is multiplied with groups of as many tiles as registers hold. One infinity or NaN
- * among a tile's pixels, or a sum beyond the largest float, spoils results that it has nothing to do with: tiles that
- * are not finite are computed again tap by tap, for which panels end in the filters as they are. */
+/* conv_nhwc_f32_winograd_gen: 3x3 convolutions of stride 1 with the channels innermost by Winograd's method, as code
+ * made for the shape. In rounds that the second cache has room for: first pixels are transformed, a vector of channels
+ * at a time, then every panel of filters is multiplied with groups of as many tiles as registers hold. One infinity or
+ * NaN among a tile's pixels, or a sum beyond the largest float, spoils results that it has nothing to do with: tiles
+ * that are not finite are computed again tap by tap, for which panels end in the filters as they are. */
 #include <stdio.h>
 #include <string.h>
 
@@ -246,23 +246,13 @@ static void pack(const gopt_group *g, const int64_t *knob, const gopt_target *t,
 
 static void put_tile(const plan *p, gopt_text *t)
 {
-    char name[96];
-    int64_t b[8];
-    for (int s = 0; s < p->steps; s++)
-        b[s] = s * p->nr;
     gopt_emit_tile e = {.isa = p->isa,
                         .rows = p->tm,
                         .nv = p->nv,
                         .steps = (int)p->steps,
                         .a_row = p->row,
-                        .a_step = 1,
-                        .b = b,
-                        .a_turn = p->steps,
-                        .b_turn = p->steps * p->nr,
-                        .c_row = p->nr,
-                        .ahead = gopt_emit_tile_ahead(p->c.channels * p->nr, p->round, p->turns)};
-    snprintf(name, sizeof name, "%s_tile", p->symbol);
-    gopt_emit_tile_function(&e, name, t);
+                        .ahead = gopt_emit_tile_ahead(p->c.channels * p->nr, 1, p->round, p->turns)};
+    gopt_emit_tile_panel(e, p->symbol, "tile", t);
 }
 
 /* Filters that were not transformed before: panels are shared by the parts of phase 0. */
@@ -467,8 +457,8 @@ static gopt_status emit(const gopt_group *g, const int64_t *knob, const gopt_tar
     return ok ? GOPT_OK : gopt_fail(e, GOPT_EBUG, "%s: does not fit", symbol);
 }
 
-const gopt_kernel gopt_kernel_conv_nhwc_f32_winograd = {
-    .name = "conv_nhwc_f32_winograd",
+const gopt_kernel gopt_kernel_conv_nhwc_f32_winograd_gen = {
+    .name = "conv_nhwc_f32_winograd_gen",
     .doc = "3x3 convolution with the channels innermost and few products, at some loss of accuracy; code made for it",
     .revision = 1,
     .knobs = knobs,
