@@ -115,6 +115,13 @@ static void choose_best_tiles(plan *p, const int64_t *knob)
     choose_tiles(p, knob, best);
 }
 
+/* Where all pixels are one row of numbers, operands of the expression must go on along it. */
+static bool follows(const plan *p)
+{
+    const gopt_walk *w = &p->e.walk;
+    return !p->in_place || w->dim[w->rank - 1] % (p->c.oh * p->c.ow) == 0;
+}
+
 static bool plan_init(plan *p, const gopt_group *g, const int64_t *knob, const gopt_target *t)
 {
     *p = (plan){.isa = t->isa};
@@ -139,7 +146,7 @@ static bool plan_init(plan *p, const gopt_group *g, const int64_t *knob, const g
         return false;
     if (p->x.result < 0)
         p->x.result = gopt_expr_acc(&p->x, GOPT_DTYPE_F32);
-    return p->tm * p->width <= 1 << 16 && gopt_emit_expr_of(&p->e, g, &p->x);
+    return p->tm * p->width <= 1 << 16 && gopt_emit_expr_of(&p->e, g, &p->x) && follows(p);
 }
 
 static bool fits(const gopt_group *g, const int64_t *knob, const gopt_target *t)
@@ -388,7 +395,7 @@ static gopt_status emit(const gopt_group *g, const int64_t *knob, const gopt_tar
 const gopt_kernel gopt_kernel_conv_f32_gen = {
     .name = "conv_f32_gen",
     .doc = "convolution, code made for the shape",
-    .revision = 4,
+    .revision = 5,
     .knobs = knobs,
     .generated = true,
     .fits = fits,

@@ -230,6 +230,7 @@ const problem_text problems[] = {
      "mul(cast(cast(acc, float16), float32), cast(cast(in2, bfloat16), float32))"},
     {"conv_f32", "Conv", "pads=1,1,1,1", "f32[1,6,9,9] f32[8,6,3,3]!", "f32[1,8,9,9]",
      "cast(cast(add(max(cast(cast(acc, float16), float32), const(0)), in2), float16), float32)"},
+    {"conv_f32", "Conv", NULL, "f32[1,6,7,8] f32[8,6,1,1]!", "f32[8]", "add(acc, in2)"},
     {"any_half", "Conv", "pads=1,1,1,1", "f16[1,6,9,9] f16[8,6,3,3]! f16[8]!", "f16[1,8,9,9]",
      "max(add(acc:float16, in3:float16), const(0))"},
     {"any_half", "Conv", "group=6", "bf16[2,6,9,9] bf16[6,1,3,3]!", NULL, NULL},
